@@ -272,3 +272,45 @@ func queryManyRule(b *bench) error {
 		return nil
 	})
 }
+
+// questionsRule asks several queries in one thread, each another number of times: what the counters
+// say of each, its times among them, is held against the trace as of every phase.
+func questionsRule(b *bench) error {
+	can := b.description.Abilities
+	if !can.Query && !can.Count {
+		return skip("%s has no queries and no counts", b.description.Name)
+	}
+	return b.eachIndexing(func(s *records, base uint64) error {
+		asked := s.reader()
+		var questions []question
+		for times, column := range []int{columnGroup, columnNumber, columnName} {
+			for _, o := range []trace.Operation{trace.Query, trace.Count} {
+				if o == trace.Query && !can.Query || o == trace.Count && !can.Count {
+					continue
+				}
+				q := byColumn(o, column, askedMax, base+uint64(times))
+				for range 2*times + 1 {
+					asked.do(0, q.of, q.index, q.query)
+				}
+				questions = append(questions, q)
+			}
+		}
+		r, err := s.run(asked)
+		if err != nil {
+			return err
+		}
+		for _, q := range questions {
+			shape, err := s.shape.NewQueryShape(columns, s.queries[q.query])
+			if err != nil {
+				return err
+			}
+			expected := uint64(s.answer(shape, q.index).matching)
+			for _, t := range r.sample.Totals {
+				if t.Operation == q.of && t.Query == q.query && t.Items != expected*t.Operations() {
+					s.fault("%s, %s by query %d: %d records in %d answers, expected %d in each", s.indexText(), q.of, q.query, t.Items, t.Operations(), expected)
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -191,7 +191,11 @@ func (r *running) take() *ran {
 		outcomes, found := map[trace.Operation][counters.Outcomes]uint64{}, map[trace.Operation]readings{}
 		for slot, o := range r.file.Operations {
 			counted := c.Slot(thread, slot)
-			outcomes[o], found[o] = counted.Outcomes, readings{counted.Items, counted.BytesRead, counted.SortSum}
+			sum, read := outcomes[o], found[o]
+			for outcome, n := range counted.Outcomes {
+				sum[outcome] += n
+			}
+			outcomes[o], found[o] = sum, readings{read.items + counted.Items, read.bytes + counted.BytesRead, read.sortSum + counted.SortSum}
 		}
 		taken.outcomesOf, taken.foundBy = append(taken.outcomesOf, outcomes), append(taken.foundBy, found)
 	}
@@ -236,24 +240,27 @@ func (b *bench) audit(c *counters.File, r *ran) {
 		if limit != 0 && (head.Attempted > limit || head.Attempted < limit && r.script.deadline == 0) {
 			b.fault("counts: thread %d did %d entries, its limit is %d", i, head.Attempted, limit)
 		}
-		counts := r.file.Threads[i].Count(head.Attempted)
+		counts := r.file.Count(i, head.Attempted)
 		timed := counts
-		if every := r.file.TimedEvery; every > 0 {
+		if r.file.TimedEvery > 0 {
 			operations := uint64(0)
 			for _, n := range counts {
 				operations += n
 			}
-			timed = r.file.Threads[i].Timed(every, operations)
+			timed = r.file.Timed(i, operations)
 		}
-		for k, o := range r.file.Operations {
-			b.auditSlot(c, i, k, o, counts[o], timed[o])
+		for k := range r.file.Operations {
+			b.auditSlot(c, r.file, i, k, counts[k], timed[k])
 		}
 		b.auditLateness(c, r, i)
 	}
 }
 
-func (b *bench) auditSlot(c *counters.File, thread, k int, o trace.Operation, expected, timed uint64) {
-	slot := c.Slot(thread, k)
+func (b *bench) auditSlot(c *counters.File, file *trace.File, thread, k int, expected, timed uint64) {
+	slot, o := c.Slot(thread, k), file.Operations[k].String()
+	if file.Operations[k].Asks() {
+		o += fmt.Sprintf(" by query %d", file.Query(k))
+	}
 	var outcomes uint64
 	for _, n := range slot.Outcomes {
 		outcomes += n
@@ -285,12 +292,13 @@ func (b *bench) auditSlot(c *counters.File, thread, k int, o trace.Operation, ex
 
 // total returns what all threads counted for an operation.
 func (r *ran) total(o trace.Operation) counters.Total {
-	for _, t := range r.sample.Totals {
-		if t.Operation == o {
-			return t
+	total := counters.Total{Operation: o}
+	for i := range r.sample.Totals {
+		if r.sample.Totals[i].Operation == o {
+			total.Add(&r.sample.Totals[i])
 		}
 	}
-	return counters.Total{Operation: o}
+	return total
 }
 
 // expect holds an operation's outcomes: all of them must be the one expected, and so many.

@@ -80,6 +80,7 @@ var rules = []rule{
 	{"query-limit", Encoding | Placement | Columns, "A query ends at its limit.", queryLimitRule},
 	{"query-conditions", Encoding | Placement | Columns, "A query finds what fulfils all of its conditions, or one of its alternatives: a range, a prefix and a word among them. It gives the first in its order, and the columns that it names.", queryConditionsRule},
 	{"query-many", Encoding | Columns, "Of many queries, each finds every record: a store that drops one in a thousand is found.", queryManyRule},
+	{"questions", Loop | Encoding | Columns, "Each query that a phase asks has its own outcomes, items and times, apart from those of other queries by the same operation: a mean of a fast query and a slow one tells of neither.", questionsRule},
 	{"query-changed", Encoding | Placement | Columns, "After overwrites and deletes, queries and counts find each record once, and none that is gone. An index that is not kept up makes writes cheap.", queryChangedRule},
 	{"count", Encoding | Placement | Columns, "A count is exact, with and without an index. An estimate is not the work that was asked for.", countRule},
 	{"delete-query", Encoding | Placement | Columns, "A delete by query deletes each record that fulfils the conditions, and no other, and tells how many. One that leaves records is fast, and one that takes others loses data.", deleteQueryRule},

@@ -96,22 +96,14 @@ func (s *script) file() (*trace.File, error) {
 		f.Flags |= trace.FlagSampled
 	}
 	copy(f.Amounts[:], s.amounts)
-	var occurs [32]bool
 	for i := range f.Threads {
 		t := &f.Threads[i]
 		if !s.endless && t.Limit == 0 {
 			t.Limit = uint64(len(t.Entries))
 		}
-		for _, e := range t.Entries {
-			if !e.IsMember() {
-				occurs[e.Operation()] = true
-			}
-		}
 	}
-	for code, does := range occurs {
-		if does {
-			f.Operations = append(f.Operations, trace.Operation(code))
-		}
+	if err := f.ListSlots(); err != nil {
+		return nil, fmt.Errorf("storetest: %w", err)
 	}
 	if len(f.Operations) == 0 {
 		return nil, fmt.Errorf("storetest: a script without operations")

@@ -311,6 +311,8 @@ var workerFailures = map[string][]string{
 	"late-queue":                {"lateness", "open-load"},
 	"late-first-only":           {"lateness", "open-load"},
 	"late-closed-load":          {"counts", "limit"},
+	"questions-as-one":          {"questions"},
+	"questions-timed-as-one":    {"questions"},
 	"ignores-deadline":          {"deadline"},
 	"ignores-tag":               {"trial-tag"},
 	"ignores-turns":             {"turns"},

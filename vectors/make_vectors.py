@@ -217,7 +217,7 @@ def trace_file(t):
     header = struct.pack(
         "<8sIIIIQIIQQ8x",
         b"ASSAYTRC",
-        2,
+        3,
         4096,
         len(threads),
         t["flags"],
@@ -227,7 +227,8 @@ def trace_file(t):
         t["seed"],
         fnv1a(rest),
     )
-    header += bytes(t["operations"]).ljust(32, b"\0")
+    header += bytes(t["operations"]).ljust(256, b"\0")
+    header += bytes(t["queries"]).ljust(256, b"\0")
     header = header.ljust(1024, b"\0")
     amounts = t["amounts"] + [0] * (256 - len(t["amounts"]))
     header += struct.pack("<256I", *amounts)
@@ -572,6 +573,7 @@ def trace_vectors():
         "groups": 2,
         "seed": 0x1122334455667788,
         "operations": list(range(1, 11)),
+        "queries": [0] * 10,
         "amounts": [100, 3, 24, 0, 50, 4294967295],
         "threads": [
             {
@@ -608,6 +610,7 @@ def trace_vectors():
         "groups": 1,
         "seed": 0,
         "operations": [1],
+        "queries": [0],
         "amounts": [],
         "threads": [{"entries": [e(1, 0), e(1, 1)], "limit": 2}, {"entries": [e(1, 2)], "limit": 1}],
     }
@@ -616,6 +619,7 @@ def trace_vectors():
         "groups": 1,
         "seed": 5,
         "operations": [1, 2, 3, 9, 13, 14, 15],
+        "queries": [0] * 7,
         "amounts": [300, 600, 3, 4],
         "threads": [
             {
@@ -637,8 +641,17 @@ def trace_vectors():
             },
         ],
     }
+    questions = {
+        "flags": 0,
+        "groups": 1,
+        "seed": 6,
+        "operations": [1, 11, 11, 12, 16],
+        "queries": [0, 0, 63, 5, 0],
+        "amounts": [63, 5, 0],
+        "threads": [{"entries": [e(11, 3, 2), e(1, 4, 2), e(12, 5, 1), e(11, 6, 0), e(16, 7, 2), e(11, 8, 2)], "limit": 7}],
+    }
     vectors = []
-    for name, t in (("every feature", every), ("verify phase", verify), ("requests", requests)):
+    for name, t in (("every feature", every), ("verify phase", verify), ("requests", requests), ("questions", questions)):
         data = trace_file(t)
         walks = []
         for thread in t["threads"]:

@@ -212,7 +212,7 @@ func (d *driver) ended(number int, value []byte, err error) {
 	f := &l.flight[l.first]
 	now := l.clock.NowNS()
 	o := f.entry.Operation()
-	slot := l.slots[o]
+	slot := l.slotOf(f.entry)
 	if f.entry.IsRecorded() && !f.second {
 		l.watching, l.saw = true, counters.ObservedNotRead
 	}

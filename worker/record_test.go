@@ -159,6 +159,9 @@ func define(columns []keyval.Column, indexes ...control.Index) control.Request {
 func queries(query uint32, entries ...trace.Entry) *testPhase {
 	p := newPhase(1, entries...)
 	p.file.Amounts[1] = query
+	if err := p.file.ListSlots(); err != nil {
+		panic(err)
+	}
 	p.prepare.MustHitBelow = 20
 	return p
 }

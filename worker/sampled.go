@@ -37,7 +37,7 @@ func (t *thread) walkSampled() {
 		}
 		head.Attempted = sequence + uint64(entriesDone)
 
-		slot := t.slots[entry.Operation()]
+		slot := t.slotOf(entry)
 		looks := operation == next || entry.IsRecorded()
 		t.clock = still
 		begin := now

@@ -190,17 +190,11 @@ type testPhase struct {
 func newPhase(threads int, entries ...trace.Entry) *testPhase {
 	p := &testPhase{file: trace.File{Groups: 1, Threads: make([]trace.Thread, threads)}}
 	p.file.Amounts[1] = 100
-	seen := [32]bool{}
 	for i := range p.file.Threads {
 		p.file.Threads[i] = trace.Thread{Entries: entries, Limit: uint64(len(entries))}
 	}
-	for _, e := range entries {
-		seen[e.Operation()] = true
-	}
-	for code, does := range seen {
-		if does {
-			p.file.Operations = append(p.file.Operations, trace.Operation(code))
-		}
+	if err := p.file.ListSlots(); err != nil {
+		panic(err)
 	}
 	p.prepare = control.Prepare{
 		Phase: "test", Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, Clock: "monotonic", Verify: true,

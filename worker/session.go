@@ -225,7 +225,7 @@ type phase struct {
 	history  *counters.History // nil: the trace has no recorded entries
 	pool     *keyval.Pool
 	clock    *clock.Clock
-	slotOf   [32]int // counters slot of an operation code
+	slots    *trace.Slots
 	stats    *statsTeller
 	unmaps   []func() error
 }
@@ -295,7 +295,7 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 		return badRequest("%w", err)
 	}
 	s.expect(r.Values.LengthMax)
-	p.pool, p.slotOf = keyval.NewPool(r.Values), p.trace.Slot()
+	p.pool, p.slots = keyval.NewPool(r.Values), p.trace.Slots()
 	p.stats = s.newStatsTeller(p)
 	s.phases[r.Number], s.prepared = p, p
 	return nil

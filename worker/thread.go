@@ -22,7 +22,7 @@ type thread struct {
 	number  int
 	part    *trace.Thread
 	head    *counters.Thread
-	slots   [32]*counters.Slot // by operation code
+	slots   [32]*counters.Slot // by operation code; nil: the operation asks, and each question has its own
 	// handleTimes is of the takes of handles; nil: they are not counted.
 	handleTimes *[histogram.Buckets]uint64
 	clock       *clock.Clock
@@ -99,7 +99,9 @@ func (s *session) newThread(p *phase, i int) *thread {
 	}
 	t.value, t.buffer = make([]byte, valueBytesMax), make([]byte, 0, valueBytesMax)
 	for slot, o := range p.trace.Operations {
-		t.slots[o] = p.counters.Slot(number, slot)
+		if !o.Asks() {
+			t.slots[o] = p.counters.Slot(number, slot)
+		}
 	}
 	t.handleTimes = p.counters.HandleTimes(number)
 	if h := s.handles.of(i); h != nil {
@@ -180,6 +182,18 @@ func (t *thread) run() {
 	t.head.State = counters.Ended
 }
 
+// slotOf returns where an entry's operation is counted.
+func (t *thread) slotOf(entry trace.Entry) *counters.Slot {
+	if slot := t.slots[entry.Operation()]; slot != nil {
+		return slot
+	}
+	return t.questionSlot(entry)
+}
+
+func (t *thread) questionSlot(entry trace.Entry) *counters.Slot {
+	return t.phase.counters.Slot(t.number, t.phase.slots.Of(entry))
+}
+
 const never = 1<<63 - 1
 
 // ends returns when the thread ends, on the phase's clock.
@@ -245,7 +259,7 @@ func (t *thread) walk() {
 		}
 		head.Attempted = sequence + uint64(entriesDone)
 
-		slot := t.slots[entry.Operation()]
+		slot := t.slotOf(entry)
 		var outcome counters.Outcome
 		var now int64
 		var looked bool
@@ -333,7 +347,7 @@ func (t *thread) sleepUntil(moment, deadline int64, stop *uint64) (now int64, ca
 }
 
 func (t *thread) countResponse(entry trace.Entry, response int64) {
-	slot := t.phase.slotOf[entry.Operation()]
+	slot := t.phase.slots.Of(entry)
 	t.phase.counters.Response(t.number, slot)[histogram.Bucket(uint64(max(response, 0)))]++
 }
 

@@ -19,6 +19,14 @@ type AskedQuery struct {
 	Weight    float64 `json:"weight"`
 }
 
+// QuestionName is how a mix names a query that an operation asks: "count:category".
+func QuestionName(operation, query string) string {
+	if operation == trace.DeleteQuery.String() {
+		operation = trace.Delete.String()
+	}
+	return operation + ":" + query
+}
+
 // QueryShapes returns the queries ready to be asked and checked.
 func (v *Values) QueryShapes() (shapes []*keyval.QueryShape) {
 	record := v.Record()

@@ -131,17 +131,11 @@ type phase struct {
 func (p phase) prepare(t *testing.T, worker *conductor.Worker) (*counters.File, string) {
 	t.Helper()
 	file := &trace.File{Groups: 1, Threads: []trace.Thread{{Entries: p.entries, Limit: uint64(len(p.entries))}}}
-	occurs := map[trace.Operation]bool{}
-	for _, e := range p.entries {
-		occurs[e.Operation()] = true
-	}
-	for o := range trace.Operation(32) {
-		if occurs[o] {
-			file.Operations = append(file.Operations, o)
-		}
-	}
 	for class, amount := range p.amounts {
 		file.Amounts[class] = amount
+	}
+	if err := file.ListSlots(); err != nil {
+		t.Fatal(err)
 	}
 	prepare := preparation(t.TempDir())
 	prepare.Number, prepare.Verify = p.number, true

@@ -135,7 +135,7 @@ var fieldsOfContract = []struct{ section, words, name string }{
 	{"3.1", "threads", "3.1 threads"}, {"3.1", "slots", "3.1 slots"}, {"3.1", "thread bytes", "3.1 thread_bytes"},
 	{"3.1", "histogram sub-bucket bits", "3.1 histogram_bits"}, {"3.1", "histogram buckets", "3.1 histogram_buckets"},
 	{"3.1", "error places", "3.1 error_places"}, {"3.1", "flags", "3.1 flags"},
-	{"3.1", "offset of the observed versions", "3.1 observed_offset"}, {"3.1", "operation code of each slot", "3.1 operation"},
+	{"3.1", "offset of the observed versions", "3.1 observed_offset"}, {"3.1", "operation code of each slot", "3.1 operation"}, {"3.1", "query of each slot", "3.1 query"},
 	{"3.1", "state", "3.1 state"}, {"3.1", "start", "3.1 start_ns"}, {"3.1", "end", "3.1 end_ns"}, {"3.1", "clock in use", "3.1 clock"},
 	{"3.1", "largest difference", "3.1 clock_difference_ns"}, {"3.1", "stop", "3.1 stop"},
 	{"3.1", "optional: rounds", "3.1 rounds"}, {"3.1", "optional: the store's own counters", "3.1 stats"},

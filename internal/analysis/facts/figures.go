@@ -70,13 +70,14 @@ type Ranking struct {
 	Ceiling      string    `json:"ceiling,omitempty"`
 }
 
-// Kind is one kind of operation of a row.
+// Kind is one kind of operation of a row, or one question that the phase asks: "query:category".
 type Kind struct {
 	Operation string
 	Done      uint64
 	Latencies
 	Outcomes
 	Items *float64
+	Right *uint64 // answers that were checked and are right; nil: it is no question, or nothing was checked
 }
 
 // Latencies are quantiles in ns: means over the used trials, and the longest of all.

@@ -14,7 +14,7 @@ import (
 func (t *Table) averageLatencies(rows []*Row) {
 	t.average(rows, func(r *Row) *Latencies { return &r.Latencies }, (*Observation).Latency)
 	t.averageKinds(rows, func(r *Row) []Kind { return r.Kinds },
-		func(o *Observation) []Kind { return kindsOf([]*record.Phase{o.Phase}) })
+		func(o *Observation) []Kind { return kindsOf(t.questionsOf([]*record.Phase{o.Phase})) })
 	t.averageKinds(rows, func(r *Row) []Kind { return r.Steps },
 		func(o *Observation) []Kind { return kindsOf(stepsOf([]*record.Phase{o.Phase})) })
 }

@@ -166,7 +166,8 @@ func (r *Row) sum(t *Table) {
 		}
 	}
 	r.Latencies = LatenciesOf(Refuse(phases...), phases...)
-	r.Kinds, r.Steps = kindsOf(phases), kindsOf(stepsOf(phases))
+	r.Kinds, r.Steps = kindsOf(t.questionsOf(phases)), kindsOf(stepsOf(phases))
+	t.rightOf(r.Kinds, phases)
 	r.Course = r.courseOver()
 	r.resources(t, phases)
 	r.HitRatio, r.LostUpdates = hitRatioOf(phases), lostUpdatesOf(phases)

@@ -668,6 +668,10 @@ var _ = register(
 		PlanUseParams{Why: "the store does not explain"}},
 		Says: `{{if eq .use "finds"}}an index finds the records{{else if eq .use "orders"}}an index gives the order; every record on the way is looked at` +
 			`{{else if eq .use "none"}}no index: every record is looked at{{else}}{{.why}}{{end}}`},
+	Entry{Example: PlanShortParams{Use: "finds", Index: "on_user"}, Also: []Parameters{PlanShortParams{Use: "finds"},
+		PlanShortParams{Use: "orders", Index: "on_time"}, PlanShortParams{Use: "none"}, PlanShortParams{}},
+		Says: `{{if eq .use "finds"}}index{{else if eq .use "orders"}}order of the index{{else if eq .use "none"}}all records{{else}}not told{{end}}` +
+			`{{with .index}} {{clean .}}{{end}}`},
 	Entry{Example: SeenPlanParams{Arm: "sqlite", Place: "count (D1)", Plan: "SCAN records"},
 		Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
 	Entry{Example: SettingsTooSmallParams{Arm: "tc", Option: "bnum", Value: 131071.0, InBytes: false,
@@ -735,6 +739,11 @@ func (SeenFilesParams) code() Code { return SeenFiles }
 type PlanUseParams struct{ Use, Why string }
 
 func (PlanUseParams) code() Code { return "query-plan use" }
+
+// PlanShortParams are of a plan in a few words.
+type PlanShortParams struct{ Use, Index string }
+
+func (PlanShortParams) code() Code { return "query-plan short" }
 
 type SeenPlanParams struct{ Arm, Place, Plan string }
 

@@ -124,6 +124,20 @@ func (h *Histogram) Sub(earlier *Histogram) {
 	}
 }
 
+// Sum returns a histogram of what both have counted; nil counts nothing, and of two there is none.
+func Sum(a, b *Histogram) *Histogram {
+	if a == nil && b == nil {
+		return nil
+	}
+	sum := New()
+	for _, h := range []*Histogram{a, b} {
+		if h != nil {
+			sum.Add(h)
+		}
+	}
+	return sum
+}
+
 // Count returns how many values were counted.
 func (h *Histogram) Count() uint64 {
 	var total uint64

@@ -12,7 +12,7 @@ func Increments(phases []Phase, indexes []uint64) (least, most uint64) {
 	}
 	for i := range phases {
 		p := &phases[i]
-		if !p.Trace.Does(trace.Increment) {
+		if !p.Trace.Has(trace.Increment) {
 			continue
 		}
 		for thread := range p.Trace.Threads {

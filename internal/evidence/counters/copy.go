@@ -44,11 +44,11 @@ func (f *File) eachRange(histograms bool, do func(from, until int)) {
 		return
 	}
 	do(0, slotsAt/8)
-	for slot := range f.operations {
+	for slot := range f.slots.Operations {
 		at := (slotsAt + slot*f.slotBytes) / 8
 		do(at, at+histogramAt/8)
 	}
-	do((slotsAt+len(f.operations)*f.slotBytes)/8, f.threadBytes/8)
+	do((slotsAt+len(f.slots.Operations)*f.slotBytes)/8, f.threadBytes/8)
 }
 
 // CopyBytesMax is how long a copy of a thread's block can be.

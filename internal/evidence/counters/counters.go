@@ -18,7 +18,7 @@ import (
 
 const (
 	magic         = "ASSAYCNT"
-	formatVersion = 3
+	formatVersion = 4
 	pageBytes     = 4096 // of the header
 	slotsAt       = 256  // in a thread's block
 	histogramAt   = 128  // in a slot
@@ -95,7 +95,7 @@ const (
 	ObservedLowest = ObservedForeign
 )
 
-// Slot is the counters of one operation in one thread.
+// Slot is the counters of one operation, or of one question, in one thread.
 type Slot struct {
 	Outcomes     [Outcomes]uint64
 	BytesWritten uint64
@@ -140,7 +140,7 @@ type File struct {
 	data          []byte
 	words         []uint64
 	threads       int
-	operations    []trace.Operation
+	slots         *trace.File // tells what each slot counts
 	response      bool
 	handleTimes   bool
 	threadBytes   int
@@ -177,7 +177,7 @@ func Create(name string, t *trace.File) (*File, error) {
 
 // fileOf returns the shape of the counters of a trace.
 func fileOf(t *trace.File, processes int) *File {
-	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0,
+	f := &File{threads: len(t.Threads), slots: t, response: t.Flags&trace.FlagDue != 0,
 		handleTimes: t.Flags&trace.FlagHandleTimes != 0, pages: processes}
 	f.measure()
 	if t.Flags&trace.FlagRecordVersions != 0 {
@@ -231,16 +231,14 @@ func createParts(file *os.File, t *trace.File, processes int, parts ...[2]int64)
 	le.PutUint32(f.data[8:], formatVersion)
 	le.PutUint32(f.data[12:], uint32(f.pages*pageBytes))
 	le.PutUint32(f.data[16:], uint32(f.threads))
-	le.PutUint32(f.data[20:], uint32(len(f.operations)))
+	le.PutUint32(f.data[20:], uint32(len(t.Operations)))
 	le.PutUint64(f.data[24:], uint64(f.threadBytes))
 	le.PutUint32(f.data[32:], histogram.SubBucketBits)
 	le.PutUint32(f.data[36:], histogram.Buckets)
 	le.PutUint32(f.data[40:], ErrorPlaces)
 	le.PutUint32(f.data[44:], f.flags())
 	le.PutUint64(f.data[48:], uint64(f.observedAt))
-	for i, o := range f.operations {
-		f.data[64+i] = byte(o)
-	}
+	t.EncodeSlots(f.data)
 	observed := f.Observed()
 	for i := range observed {
 		observed[i] = ObservedNotRead
@@ -253,7 +251,7 @@ func (f *File) measure() {
 	if f.response {
 		f.slotBytes += 8 * histogram.Buckets
 	}
-	f.handleTimesAt = slotsAt + len(f.operations)*f.slotBytes + ErrorPlaces*errorBytes
+	f.handleTimesAt = slotsAt + len(f.slots.Operations)*f.slotBytes + ErrorPlaces*errorBytes
 	f.threadBytes = f.handleTimesAt
 	if f.handleTimes {
 		f.threadBytes += 8 * histogram.Buckets
@@ -321,9 +319,13 @@ func (f *File) adopt(t *trace.File) error {
 	if need := int(Bytes(t, f.pages)); need != len(f.data) {
 		return fmt.Errorf("has %d bytes, expected %d", len(f.data), need)
 	}
-	for i, o := range t.Operations {
-		if f.data[64+i] != byte(o) {
-			return fmt.Errorf("slot %d is %s, expected %s", i, trace.Operation(f.data[64+i]), o)
+	for slot, o := range t.Operations {
+		at := trace.SlotsAt + slot
+		if f.data[at] != byte(o) {
+			return fmt.Errorf("slot %d is %s, expected %s", slot, trace.Operation(f.data[at]), o)
+		}
+		if query := int(f.data[at+trace.SlotsMax]); query != t.Query(slot) {
+			return fmt.Errorf("slot %d is of query %d, expected %d", slot, query, t.Query(slot))
 		}
 	}
 	return nil
@@ -334,7 +336,7 @@ func (f *File) Unmap() error { return unix.Munmap(f.data) }
 
 // Threads returns the number of threads, and Operations the operation of each slot.
 func (f *File) Threads() int                  { return f.threads }
-func (f *File) Operations() []trace.Operation { return f.operations }
+func (f *File) Operations() []trace.Operation { return f.slots.Operations }
 
 // HasResponse says if slots have response-time histograms.
 func (f *File) HasResponse() bool { return f.response }

@@ -22,7 +22,7 @@ type Message struct {
 }
 
 func (f *File) errorPlace(thread, place int) []byte {
-	at := f.threadAt(thread) + slotsAt + len(f.operations)*f.slotBytes + place*errorBytes
+	at := f.threadAt(thread) + slotsAt + len(f.slots.Operations)*f.slotBytes + place*errorBytes
 	return f.data[at : at+errorBytes]
 }
 

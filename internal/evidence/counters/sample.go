@@ -9,9 +9,10 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// Total is what all threads have counted for one operation, up to one moment.
+// Total is what all threads have counted in one slot, up to one moment.
 type Total struct {
 	Operation    trace.Operation
+	Query        int // that the operation asks; 0: it asks none, or the first one
 	Outcomes     [Outcomes]uint64
 	BytesWritten uint64
 	BytesRead    uint64
@@ -42,11 +43,11 @@ type Sample struct {
 // out where threads are many and the moment is not the last.
 func (f *File) Sample(histograms bool) Sample {
 	s := Sample{
-		Totals:    make([]Total, len(f.operations)),
+		Totals:    make([]Total, len(f.slots.Operations)),
 		Attempted: make([]uint64, f.threads), Acknowledged: make([]uint64, f.threads),
 	}
-	for i, o := range f.operations {
-		s.Totals[i].Operation = o
+	for i, o := range f.slots.Operations {
+		s.Totals[i].Operation, s.Totals[i].Query = o, f.slots.Query(i)
 		if histograms {
 			s.Totals[i].Service = histogram.New()
 			if f.response {
@@ -75,7 +76,7 @@ func (f *File) Sample(histograms bool) Sample {
 		if atomic.LoadUint64(&t.State) == Stuck {
 			s.StuckThreads++
 		}
-		for k := range f.operations {
+		for k := range f.slots.Operations {
 			f.addSlot(&s.Totals[k], i, k)
 		}
 	}
@@ -107,9 +108,10 @@ func Join(parts []Sample) Sample {
 	return all
 }
 
-// Add adds what other threads have counted for the same operation.
+// Add adds what other threads have counted in the same slot, or in another of the same operation:
+// the query is then of no meaning.
 func (t *Total) Add(o *Total) {
-	t.Operation = o.Operation
+	t.Operation, t.Query = o.Operation, o.Query
 	for outcome, n := range o.Outcomes {
 		t.Outcomes[outcome] += n
 	}

@@ -68,6 +68,11 @@ func (r *Run) checkTrial(t *Trial) error {
 		if err := checkPhase(p, t.has(finding.FaultCounts)); err != nil {
 			return fmt.Errorf("phase %q: %w", p.Name, err)
 		}
+		for _, part := range append([]Phase{*p}, p.Groups...) {
+			if err := checkQuestions(&part, len(r.Experiment.Values.Queries)); err != nil {
+				return fmt.Errorf("phase %q: %w", p.Name, err)
+			}
+		}
 	}
 	for _, q := range t.Plans {
 		if q.Position < 0 || q.Position >= len(r.Experiment.Values.Queries) {
@@ -151,6 +156,23 @@ func checkPhase(p *Phase, disagree bool) error {
 	for name, seconds := range map[string]*float64{"cpu_seconds": p.Process.CPUSeconds, "server_cpu_seconds": p.Process.ServerCPUSeconds, "data_to_memory": p.Sizes.DataToMemory} {
 		if seconds != nil && !sensible(*seconds) {
 			return fmt.Errorf("%s is %g", name, *seconds)
+		}
+	}
+	return nil
+}
+
+// checkQuestions returns why what a phase's operations say of each query, of so many, can't be.
+func checkQuestions(p *Phase, queries int) error {
+	for _, o := range p.Operations {
+		var done uint64
+		for _, q := range o.Questions {
+			if q.Query < 0 || q.Query >= queries {
+				return fmt.Errorf("the experiment has no query %d", q.Query)
+			}
+			done += q.Done()
+		}
+		if len(o.Questions) > 0 && done != o.Done() {
+			return fmt.Errorf("%s has %d outcomes, and its queries %d", o.Name, o.Done(), done)
 		}
 	}
 	return nil

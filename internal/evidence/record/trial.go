@@ -292,6 +292,50 @@ type Operation struct {
 
 	Service  *histogram.Histogram `json:"service_ns"`            // of all outcomes
 	Response *histogram.Histogram `json:"response_ns,omitempty"` // from the due time; open load only
+
+	// Questions are the operation's parts, of one that asks: each query that the phase asks by it.
+	Questions []Question `json:"questions,omitempty"`
+}
+
+// Question is what an operation that asks did with one query.
+type Question struct {
+	Query int `json:"query"` // position among the experiment's queries
+	Operation
+}
+
+// Add adds what others did of the same kind. How many items both owe is known where each is.
+func (o *Operation) Add(other *Operation) {
+	o.OK, o.Miss, o.Lost, o.Conflict = o.OK+other.OK, o.Miss+other.Miss, o.Lost+other.Lost, o.Conflict+other.Conflict
+	o.Wrong, o.Foreign, o.Errors, o.Timeout = o.Wrong+other.Wrong, o.Foreign+other.Foreign, o.Errors+other.Errors, o.Timeout+other.Timeout
+	o.BytesWritten, o.BytesRead, o.Items = o.BytesWritten+other.BytesWritten, o.BytesRead+other.BytesRead, o.Items+other.Items
+	o.MaxNS = max(o.MaxNS, other.MaxNS)
+	o.Service, o.Response = histogram.Sum(o.Service, other.Service), histogram.Sum(o.Response, other.Response)
+	if o.ItemsOwed == nil || other.ItemsOwed == nil {
+		o.ItemsOwed = nil
+	} else {
+		owed := *o.ItemsOwed + *other.ItemsOwed
+		o.ItemsOwed = &owed
+	}
+	for _, q := range other.Questions {
+		at := slices.IndexFunc(o.Questions, func(known Question) bool { return known.Query == q.Query })
+		if at < 0 {
+			o.Questions = append(o.Questions, q)
+			continue
+		}
+		o.Questions[at].Add(&q.Operation)
+	}
+}
+
+// Operations returns the results of slots by operation: those of one that asks are its questions.
+func Operations(slots []Operation) (all []Operation) {
+	for i := range slots {
+		if n := len(all); n > 0 && all[n-1].Name == slots[i].Name {
+			all[n-1].Add(&slots[i])
+			continue
+		}
+		all = append(all, slots[i])
+	}
+	return all
 }
 
 // History is what was recorded of a sample of keys, for the check of consistency.

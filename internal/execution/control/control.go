@@ -18,7 +18,7 @@ import (
 )
 
 // Contract is the version of the worker contract.
-const Contract = 3
+const Contract = 4
 
 // LineBytesMax bounds a message.
 const LineBytesMax = 16 << 20

@@ -111,12 +111,12 @@ func (s *session) askColumns(indexes, observed []uint64) (*ByColumns, error) {
 }
 
 // ask asks a query once with the values of each record.
-func (s *session) ask(number int, o trace.Operation, query uint32, of []uint64) (total counters.Total, err error) {
+func (s *session) ask(number int, o trace.Operation, query uint8, of []uint64) (total counters.Total, err error) {
 	if len(of) == 0 {
 		return total, nil
 	}
-	file := &trace.File{Groups: 1, Operations: []trace.Operation{o}, Threads: []trace.Thread{{Limit: uint64(len(of))}}}
-	file.Amounts[0] = query
+	file := &trace.File{Groups: 1, Operations: []trace.Operation{o}, Queries: []uint8{query}, Threads: []trace.Thread{{Limit: uint64(len(of))}}}
+	file.Amounts[0] = uint32(query)
 	for _, index := range of {
 		file.Threads[0].Entries = append(file.Threads[0].Entries, trace.MakeEntry(o, index, 0, false))
 	}

@@ -110,3 +110,14 @@ func (c *content) expects(present uint64, reached trace.Spans) expected {
 	}
 	return know
 }
+
+// slotNames returns what names the slots of a trace in messages: a question by its query.
+func (c *content) slotNames(file *trace.File) func(slot int) string {
+	return func(slot int) string {
+		o, query := file.Operations[slot], file.Query(slot)
+		if o.Asks() && query < len(c.experiment.Values.Queries) {
+			return experiment.QuestionName(o.String(), c.experiment.Values.Queries[query].Name)
+		}
+		return o.String()
+	}
+}

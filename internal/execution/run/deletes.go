@@ -23,11 +23,15 @@ const (
 // there for them: each record is deleted once, by one of those that find it, unless it is put again.
 // It is called before the phase is remembered. ok is false where the number can't be.
 func (p *past) holdDeletes(c *content, file *trace.File, last counters.Sample) (problem finding.Message, ok bool) {
-	slot := slices.Index(file.Operations, trace.DeleteQuery)
-	if slot < 0 || c.store.Description.Kind == store.None {
+	if !slices.Contains(file.Operations, trace.DeleteQuery) || c.store.Description.Kind == store.None {
 		return problem, true
 	}
-	total := last.Totals[slot]
+	var total counters.Total // of all queries: a record is deleted by one of those that find it
+	for slot, o := range file.Operations {
+		if o == trace.DeleteQuery {
+			total.Add(&last.Totals[slot])
+		}
+	}
 	reached := p.reached.With(trace.Span{Below: c.cell.Records}).With(file.IndexesReached(last.Attempted)...)
 	if reached.End() > answersMax {
 		return problem, true // the tables would take too much memory: what is there at the end is checked all the same

@@ -1,6 +1,9 @@
 package run
 
 import (
+	"cmp"
+	"slices"
+
 	"assay/internal/base/finding"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/counters"
@@ -16,8 +19,8 @@ type part struct {
 	counters *counters.File
 	result   *record.Phase
 	last     counters.Sample
-	slots    []bool // which operations of the trace the part has; nil: all
-	counted  []bool // which operations of the trace a rate counts
+	slots    []bool // which slots of the trace the part has; nil: all
+	counted  []bool // which slots of the trace a rate counts
 	requests bool   // it counts requests, and not their steps
 
 	milestones *milestones
@@ -47,9 +50,7 @@ func (w *watched) partition() {
 	for i := range w.result.Groups {
 		from, to := bounds[i], bounds[i+1]
 		p := newPart(w.file.Part(from, to), w.files.Counters.Part(from, to), &w.result.Groups[i])
-		for _, o := range w.file.Operations {
-			p.slots = append(p.slots, p.file.Does(o))
-		}
+		p.slots = p.file.Does()
 		w.parts = append(w.parts, p)
 	}
 }
@@ -124,18 +125,19 @@ func counted(parts []*part, now []counters.Sample, fine bool) (s record.GroupSam
 // collectPart reads the final counters of a part into its result and returns in what they disagree.
 func (w *watched) collectPart(p *part) (problems []finding.Message) {
 	r := p.result
-	all := operations(p.last.Totals)
-	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last)
+	all, name := slotResults(p.last.Totals), w.trial.content.slotNames(p.file)
+	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, name)
 	know := w.trial.content.expects(w.request.MustHitBelow, w.trial.past.reached)
 	if know.may != nil {
 		know.may = know.may.With(w.file.IndexesReached(w.last.Attempted)...)
 	}
 	know.writes = overwritesIn(w.file)
-	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all)...)
+	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all, name)...)
 	for slot, o := range all {
 		if !r.Open {
 			o.Response = nil // other groups have response times
 		}
+		o = withQuestion(o, p.file.Operations[slot], p.file.Query(slot))
 		switch {
 		case p.counts(slot):
 			r.Operations = append(r.Operations, o)
@@ -143,6 +145,7 @@ func (w *watched) collectPart(p *part) (problems []finding.Message) {
 			r.Steps = append(r.Steps, o)
 		}
 	}
+	r.Operations, r.Steps = record.Operations(r.Operations), record.Operations(r.Steps)
 	p.milestones.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
 	r.Milestones = p.milestones.result()
 	p.turns.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
@@ -217,24 +220,11 @@ func (w *watched) sumParts() {
 		return
 	}
 	r := w.result
-	r.Operations, r.Steps = w.sum((*part).counts), w.sum((*part).steps)
-	for i := range r.Operations {
-		total, known := &r.Operations[i], true
-		var owed uint64
-		for _, g := range r.Groups {
-			for _, o := range g.Operations {
-				if o.Name == total.Name {
-					known = known && o.ItemsOwed != nil
-					if o.ItemsOwed != nil {
-						owed += *o.ItemsOwed
-					}
-				}
-			}
-		}
-		if known {
-			total.ItemsOwed = &owed
-		}
+	var operations, steps []record.Operation
+	for _, g := range r.Groups {
+		operations, steps = append(operations, g.Operations...), append(steps, g.Steps...)
 	}
+	r.Operations, r.Steps = record.Operations(byCode(operations)), record.Operations(byCode(steps))
 	r.HandleWaitNS, r.HandlesOpened, r.HandleTimes = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.HandleTimes
 	r.LatenessMaxNS = w.last.LatenessMaxNS
 	if r.Open {
@@ -246,21 +236,14 @@ func (w *watched) sumParts() {
 	}
 }
 
-// sum adds up the slots that belong to some parts.
-func (w *watched) sum(belongs func(*part, int) bool) []record.Operation {
-	var totals []counters.Total
-	for slot := range w.file.Operations {
-		var total counters.Total
-		for _, p := range w.parts {
-			if belongs(p, slot) {
-				total.Add(&p.last.Totals[slot])
-			}
-		}
-		if total.Operation != 0 {
-			totals = append(totals, total)
-		}
-	}
-	return operations(totals)
+// byCode sorts operations by their codes, those of one kind as they stand.
+func byCode(all []record.Operation) []record.Operation {
+	slices.SortStableFunc(all, func(a, b record.Operation) int {
+		first, _ := trace.ParseOperation(a.Name)
+		second, _ := trace.ParseOperation(b.Name)
+		return cmp.Compare(first, second)
+	})
+	return all
 }
 
 // endParts notes why the phase, and each part of it, ended. err is what watching it gave.

@@ -76,8 +76,8 @@ type asking struct {
 // firstAsked returns the questions of a trace, in the order of its threads.
 func firstAsked(file *trace.File) (all []asking) {
 	seen := map[question]bool{}
-	for _, o := range file.Operations {
-		if o != trace.Query && o != trace.Count {
+	for slot, o := range file.Operations {
+		if o != trace.Query && o != trace.Count || slot > 0 && file.Operations[slot-1] == o {
 			continue
 		}
 		for i := range file.Threads {

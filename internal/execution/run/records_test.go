@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/testkit/misbehave"
 	"assay/store"
 )
 
@@ -150,16 +152,63 @@ func TestAStoreThatLosesColumnsIsMarked(t *testing.T) {
 func TestAStoreThatAnswersQueriesWronglyIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
-	for driver, mark := range map[string]finding.Code{
-		"lies-query-most": finding.MarkItems, "lies-query-any": finding.MarkOrder, "lies-query-sorted": finding.MarkOrder,
-		"lies-query-order": "", "lies-query-first": "", "lies-query-columns": "",
+	for driver, c := range map[string]struct {
+		mark     finding.Code // "": answers are counted as wrong
+		question string
+	}{
+		"lies-query-most": {finding.MarkItems, "query:both"}, "lies-query-any": {finding.MarkOrder, "query:one_of"},
+		"lies-query-sorted": {finding.MarkOrder, "query:one_of"}, "lies-query-order": {}, "lies-query-first": {}, "lies-query-columns": {},
 	} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			trial := runTable(t, driver, "D1")
-			if mark == "" && !slices.Contains(codes(trial), string(finding.FaultWrong)) || mark != "" && !hasMark(trial, mark, finding.Params{"operation": "query"}) {
-				t.Errorf("state %s, error %q, marks %v: want %s", trial.State, trial.Error, trial.Marks, mark)
+			if c.mark == "" && !slices.Contains(codes(trial), string(finding.FaultWrong)) || c.mark != "" && !hasMark(trial, c.mark, finding.Params{"operation": c.question}) {
+				t.Errorf("state %s, error %q, marks %v: want %s", trial.State, trial.Error, trial.Marks, c.mark)
 			}
 		})
 	}
+}
+
+// What is wrong of one query, or slow, is told of that query alone.
+func TestQuestionsAreCountedApart(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	const both, newest, oneOf = 0, 1, 2 // named queries stand in the order of their names
+	asked := func(trial *record.Trial, query int) record.Question {
+		for _, o := range trial.Phases[4].Operations {
+			at := slices.IndexFunc(o.Questions, func(q record.Question) bool { return q.Query == query })
+			if o.Name == "query" && at >= 0 {
+				return o.Questions[at]
+			}
+		}
+		t.Fatalf("no query %d among %+v", query, trial.Phases[4].Operations)
+		return record.Question{}
+	}
+	t.Run("slow", func(t *testing.T) {
+		t.Parallel()
+		trial := runTable(t, misbehave.SlowSorts, "D1")
+		if trial.Error != "" || len(codes(trial)) > 0 {
+			t.Fatalf("error %q, marks %v", trial.Error, trial.Marks)
+		}
+		for query, slow := range map[int]bool{both: false, newest: true, oneOf: true} {
+			q := asked(trial, query)
+			if q.OK == 0 || q.Service.Count() != q.Done() || q.ItemsOwed == nil || *q.ItemsOwed != q.Items {
+				t.Errorf("query %d: %d answers, %d times, %d records of %v", query, q.OK, q.Service.Count(), q.Items, q.ItemsOwed)
+			}
+			// A busy machine makes the others slow too, but never all of them.
+			if fastest := q.Service.Quantile(1e-9); slow != (fastest >= float64(misbehave.SortingTakes)*0.99) {
+				t.Errorf("query %d: the fastest answer took %v", query, time.Duration(fastest))
+			}
+		}
+	})
+	t.Run("wrong", func(t *testing.T) {
+		t.Parallel()
+		trial := runTable(t, "lies-query-order", "D1")
+		if q := asked(trial, oneOf); q.Wrong == 0 {
+			t.Errorf("no answer in an order is wrong: %+v", q)
+		}
+		if q := asked(trial, both); q.OK == 0 || q.OK != q.Done() {
+			t.Errorf("%d of %d answers without an order are right", q.OK, q.Done())
+		}
+	})
 }

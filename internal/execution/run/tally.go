@@ -11,8 +11,8 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// operations turns the counters at a phase's end into its result.
-func operations(totals []counters.Total) []record.Operation {
+// slotResults turns the counters at a phase's end into results, one of each slot.
+func slotResults(totals []counters.Total) []record.Operation {
 	all := make([]record.Operation, len(totals))
 	for i, t := range totals {
 		all[i] = record.Operation{
@@ -47,10 +47,19 @@ func messages(from []counters.Message) []record.Message {
 	return all
 }
 
+// withQuestion returns the result of a slot with what it says of the question that the slot counts.
+func withQuestion(o record.Operation, operation trace.Operation, query int) record.Operation {
+	if operation.Asks() {
+		o.Questions = []record.Question{{Query: query, Operation: o}}
+	}
+	return o
+}
+
 // balance holds the outcomes against the conductor's own count of the trace: for each thread, the
 // operations among the entries that it began; in all, attempted = ok + miss + lost + conflict +
 // wrong + error + timeout + unfinished. It returns a message for each way in which they disagree.
-func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, unfinished uint64, problems []finding.Message) {
+// name names what a slot counts.
+func balance(file *trace.File, c *counters.File, s counters.Sample, name func(slot int) string) (attempted, unfinished uint64, problems []finding.Message) {
 	counted := file.Counted()
 	for i := range file.Threads {
 		thread := &file.Threads[i]
@@ -62,24 +71,24 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 		if thread.Limit != 0 && begun > thread.Limit {
 			problems = append(problems, finding.New(finding.MarkBegunParams{Thread: i, Begun: begun, Limit: thread.Limit}))
 		}
-		began, ended := thread.Count(begun), thread.Count(done)
+		began, ended := file.Count(i, begun), file.Count(i, done)
 		for slot, o := range file.Operations {
 			var outcomes uint64
 			cell := c.Slot(i, slot)
 			for _, n := range cell.Outcomes {
 				outcomes += n
 			}
-			open := began[o] - ended[o]
+			open := began[slot] - ended[slot]
 			// An operation may be counted whose acknowledgement was not stored any more when the
 			// worker was killed.
-			if outcomes < ended[o] || outcomes > min(ended[o]+1, began[o]) {
-				problems = append(problems, finding.New(finding.MarkOutcomesParams{Thread: i, Operation: o.String(),
-					Counted: outcomes, Expected: ended[o]}))
+			if outcomes < ended[slot] || outcomes > min(ended[slot]+1, began[slot]) {
+				problems = append(problems, finding.New(finding.MarkOutcomesParams{Thread: i, Operation: name(slot),
+					Counted: outcomes, Expected: ended[slot]}))
 			} else {
-				open -= min(outcomes-min(outcomes, ended[o]), open)
+				open -= min(outcomes-min(outcomes, ended[slot]), open)
 			}
 			if counted[o] {
-				attempted, unfinished = attempted+began[o], unfinished+open
+				attempted, unfinished = attempted+began[slot], unfinished+open
 			}
 		}
 	}
@@ -89,7 +98,7 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			continue
 		}
 		if timed := t.Service.Count(); timed != expected[slot] {
-			problems = append(problems, finding.New(finding.MarkTimedParams{Operation: t.Operation.String(), Counted: expected[slot], Timed: timed}))
+			problems = append(problems, finding.New(finding.MarkTimedParams{Operation: name(slot), Counted: expected[slot], Timed: timed}))
 		}
 	}
 	return attempted, unfinished, problems
@@ -113,9 +122,8 @@ func timedOf(file *trace.File, c *counters.File) []uint64 {
 		if file.TimedEvery == 0 {
 			continue
 		}
-		counts := file.Threads[i].Timed(file.TimedEvery, operations)
-		for slot, o := range file.Operations {
-			timed[slot] += counts[o]
+		for slot, n := range file.Timed(i, operations) {
+			timed[slot] += n
 		}
 	}
 	return timed
@@ -139,12 +147,11 @@ func behind(file *trace.File, begun []uint64, endNS, lastNS uint64) (notBegun, b
 			if thread.Limit > 0 {
 				entries = min(entries, thread.Limit)
 			}
-			were, are := thread.Count(entries), thread.Count(begun[i])
-			for code := range were {
-				if !counted[code] {
-					continue
+			were, are := file.Count(i, entries), file.Count(i, begun[i])
+			for slot, o := range file.Operations {
+				if counted[o] {
+					notBegun += were[slot] - are[slot]
 				}
-				notBegun += were[code] - are[code]
 			}
 		default:
 			lastDue = max(lastDue, thread.DueOf(thread.Limit-1))

@@ -120,6 +120,9 @@ func TestBehindIsTheOldestThatWasNotBegun(t *testing.T) {
 			thread.Due = append(thread.Due, 10*ms*k+5*ms*uint64(i))
 		}
 	}
+	if err := file.ListSlots(); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name  string
 		begun []uint64
@@ -172,7 +175,7 @@ func TestBalance_grows_with_threads(t *testing.T) {
 		least := time.Hour
 		for range 3 {
 			began := host.ThreadCPU()
-			balance(file, files.Counters, now)
+			balance(file, files.Counters, now, func(slot int) string { return file.Operations[slot].String() })
 			behind(file, now.Attempted, 10, 10)
 			least = min(least, host.ThreadCPU()-began)
 		}

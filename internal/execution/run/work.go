@@ -34,12 +34,13 @@ const presentSlack = 0.01
 
 // holdWork holds the items and the bytes written that a worker counted against the trace, and
 // returns a message for each that can't be. Of scans, queries and counts it sets what they owed.
-// operations are the results of c's slots, in their order.
+// slots are the results of c's slots, in their order, and name names what a slot counts.
 //
 // Where all operations of a kind ended ok, bytes written are known exactly (but for keys whose
 // length hangs on the lap), and so are batches' items. Where some did not, which is not known: each
 // of them may have been the largest.
-func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, operations []record.Operation) (problems []finding.Message) {
+func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, slots []record.Operation,
+	name func(slot int) string) (problems []finding.Message) {
 	if know.may != nil {
 		know.may = know.may.With(file.IndexesReached(s.Attempted)...)
 	}
@@ -48,13 +49,13 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 	for i := range file.Threads {
 		work := m.thread(&file.Threads[i], s.Acknowledged[i], max(s.Attempted[i], s.Acknowledged[i]))
 		for slot, o := range file.Operations {
-			sums[slot].add(work[o].ofOK(o, c.Slot(i, slot)))
+			sums[slot].add(work[slot].ofOK(o, c.Slot(i, slot)))
 		}
 	}
 	for slot, o := range file.Operations {
-		total, owed := &operations[slot], sums[slot]
+		total, owed := &slots[slot], sums[slot]
 		if !owed.bytes.holds(total.BytesWritten) {
-			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, o.String(), 0))
+			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, name(slot), 0))
 		}
 		if !know.answers && (finds(o) || reads(o)) {
 			continue
@@ -62,7 +63,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		// A read of a value that is right returns all of it. A worker that was killed may have
 		// counted the bytes and not the outcome.
 		if read := know.values.times(total.OK, total.OK+uint64(len(file.Threads))); reads(o) && !read.holds(total.BytesRead) {
-			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, o.String(), total.OK))
+			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, name(slot), total.OK))
 		}
 		most, least := owed.items.most, owed.items.least
 		if finds(o) && know.present > 0 {
@@ -72,10 +73,10 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 			}
 		}
 		if allowed := (within64{least, most}); !allowed.holds(total.Items) {
-			problems = append(problems, allowed.against(finding.MarkItems, total.Items, o.String(), total.OK))
+			problems = append(problems, allowed.against(finding.MarkItems, total.Items, name(slot), total.OK))
 		}
 		if o == trace.Query && know.verify && !overwritesIn(file) {
-			problems = append(problems, holdOrder(&s.Totals[slot], owed.sorted)...)
+			problems = append(problems, holdOrder(&s.Totals[slot], owed.sorted, name(slot))...)
 		}
 	}
 	return problems
@@ -84,7 +85,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 // holdOrder holds the sums of sort columns against what the queries' first records have there: a
 // store that gives others, in whatever order, is seen by it. Nothing is known where operations
 // failed, and where sums outgrow a word.
-func holdOrder(total *counters.Total, owed within64) []finding.Message {
+func holdOrder(total *counters.Total, owed within64, name string) []finding.Message {
 	failed := uint64(0)
 	for outcome, n := range total.Outcomes {
 		if outcome != int(counters.OK) && outcome != int(counters.Miss) {
@@ -94,7 +95,7 @@ func holdOrder(total *counters.Total, owed within64) []finding.Message {
 	if failed > 0 || owed.most == math.MaxUint64 || owed.holds(total.SortSum) {
 		return nil
 	}
-	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, trace.Query.String(), total.Outcomes[counters.OK])}
+	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, name, total.Outcomes[counters.OK])}
 }
 
 // finds says if an operation's items are records that the store found.
@@ -168,7 +169,7 @@ func (a *amounts) add(o amounts) {
 	a.bytes.add(o.bytes)
 }
 
-// kindWork is what the operations of one kind of a thread are.
+// kindWork is what the operations of one slot of a thread are.
 type kindWork struct {
 	amounts
 	acknowledged, begun  uint64 // operations
@@ -207,7 +208,8 @@ func (k *kindWork) ofOK(o trace.Operation, slot *counters.Slot) amounts {
 // meter says what each entry of a trace is.
 type meter struct {
 	expected
-	file *trace.File
+	file  *trace.File
+	slots *trace.Slots
 	// certain and possible answer each query of records that are there all through the phase, and of
 	// those that may be; nil: not known.
 	certain, possible []*answers.Answers
@@ -215,7 +217,7 @@ type meter struct {
 }
 
 func newMeter(file *trace.File, know expected) *meter {
-	m := &meter{expected: know, file: file}
+	m := &meter{expected: know, file: file, slots: file.Slots()}
 	if know.answers && slices.Contains(file.Operations, trace.Scan) {
 		m.after = keysAfter(know.keys, know.present, longestScan(file))
 	}
@@ -264,10 +266,10 @@ func longestScan(file *trace.File) (longest uint64) {
 	return longest
 }
 
-// thread adds up a thread's entries by kind: the least over those that were acknowledged, the most
+// thread adds up a thread's entries by slot: the least over those that were acknowledged, the most
 // over those that were begun.
-func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) (work [32]kindWork) {
-	n := uint64(len(t.Entries))
+func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) []kindWork {
+	work, n := make([]kindWork, len(m.file.Operations)), uint64(len(t.Entries))
 	if n == 0 {
 		return work
 	}
@@ -289,16 +291,16 @@ func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) (work [32]ki
 		}
 		o := e.Operation()
 		items, bytes := m.items(e), m.bytes(e, t.Stride, lastLap, key)
-		if o == trace.Query {
-			work[o].sorted.add(m.sorted(e).times(done, tried))
-		}
 		if e.IsMember() {
 			batch.bytes.add(bytes.times(done, tried))
 			batch.batchBytes += bytes.most
 			batch.bytesEach = max(batch.bytesEach, batch.batchBytes)
 			continue
 		}
-		k := &work[o]
+		k := &work[m.slots.Of(e)]
+		if o == trace.Query {
+			k.sorted.add(m.sorted(e).times(done, tried))
+		}
 		if o == trace.Batch {
 			batch, k.batchBytes = k, 0
 		}

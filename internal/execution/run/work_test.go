@@ -62,7 +62,7 @@ type honestWork struct {
 func (m *honestWork) do(thread int, sequence uint64, fails bool) uint64 {
 	t := &m.file.Threads[thread]
 	e, index := t.EntryAt(sequence)
-	slot := m.c.Slot(thread, m.file.Slot()[e.Operation()])
+	slot := m.c.Slot(thread, m.file.Slots().Of(e))
 	amount := m.file.Amounts[e.SizeClass()]
 	next := sequence + 1
 	if e.Operation() == trace.Batch {
@@ -245,8 +245,8 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 
 func (m *honestWork) hold() ([]record.Operation, []finding.Message) {
 	s := m.c.Sample(true)
-	results := operations(s.Totals)
-	return results, holdWork(m.file, m.c, s, m.know, results)
+	results := slotResults(s.Totals)
+	return results, holdWork(m.file, m.c, s, m.know, results, func(slot int) string { return m.file.Operations[slot].String() })
 }
 
 func (m *honestWork) unmap(t *rapid.T) {
@@ -392,7 +392,7 @@ func TestCountsThatAreNotRightAreMarked(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			trial := runTable(t, driver, "D1")
-			if !hasMark(trial, finding.MarkItems, finding.Params{"operation": "count"}) {
+			if !hasMark(trial, finding.MarkItems, finding.Params{"operation": "count:find"}) {
 				t.Errorf("error %q, marks %v", trial.Error, trial.Marks)
 			}
 		})

@@ -2,39 +2,49 @@ package trace
 
 import "math"
 
-// Count counts the operations by code among the first attempted entries that a thread did, laps
+// Count counts the operations by slot among the first attempted entries that a thread did, laps
 // included. A batch under way counts as one operation. It is the conductor's own count, against
 // which a worker's outcomes are held.
-func (t *Thread) Count(attempted uint64) (counts [operationsMax]uint64) {
-	return t.count(attempted, func(e Entry) bool { return !e.IsMember() })
+func (f *File) Count(thread int, attempted uint64) []uint64 {
+	counts, slots := make([]uint64, len(f.Operations)), f.Slots()
+	f.Threads[thread].count(attempted, counts, func(e Entry) int {
+		if e.IsMember() {
+			return -1
+		}
+		return slots.Of(e)
+	})
+	return counts
 }
 
 // CountItems counts what is done to records: operations by code, of a batch its members and not
 // itself.
 func (t *Thread) CountItems(attempted uint64) (counts [operationsMax]uint64) {
-	return t.count(attempted, func(e Entry) bool { return e.Operation() != Batch })
+	t.count(attempted, counts[:], func(e Entry) int {
+		if e.Operation() == Batch {
+			return -1
+		}
+		return int(e.Operation())
+	})
+	return counts
 }
 
-func (t *Thread) count(attempted uint64, counted func(Entry) bool) (counts [operationsMax]uint64) {
+// count adds up the entries by where they are counted; -1: nowhere.
+func (t *Thread) count(attempted uint64, counts []uint64, where func(Entry) int) {
 	n := uint64(len(t.Entries))
 	if n == 0 {
-		return counts
+		return
 	}
-	var lap [operationsMax]uint64
-	rest := attempted % n
+	laps, rest := attempted/n, attempted%n
 	for p, e := range t.Entries {
-		if !counted(e) {
+		at := where(e)
+		if at < 0 {
 			continue
 		}
-		lap[e.Operation()]++
+		counts[at] += laps
 		if uint64(p) < rest {
-			counts[e.Operation()]++
+			counts[at]++
 		}
 	}
-	for code := range counts {
-		counts[code] += lap[code] * (attempted / n)
-	}
-	return counts
 }
 
 // IndexEnd returns an index that lies above all that the threads have reached, each after so many

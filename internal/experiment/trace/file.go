@@ -97,9 +97,7 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 	le.PutUint32(data[36:], uint32(len(f.Operations)))
 	le.PutUint64(data[40:], f.Seed)
 	le.PutUint64(data[56:], f.TimedEvery)
-	for i, o := range f.Operations {
-		data[64+i] = byte(o)
-	}
+	f.EncodeSlots(data)
 	for i, amount := range f.Amounts {
 		le.PutUint32(data[amountsAt+4*i:], amount)
 	}
@@ -156,12 +154,12 @@ func Decode(data []byte) (*File, error) {
 		return nil, fmt.Errorf("trace is %d bytes long, its header says %d: it is cut short or damaged", len(data), n)
 	}
 	f := &File{Flags: le.Uint32(data[20:]), Groups: le.Uint32(data[32:]), Seed: le.Uint64(data[40:]), TimedEvery: le.Uint64(data[56:])}
-	threads, operations := le.Uint32(data[16:]), le.Uint32(data[36:])
+	threads := le.Uint32(data[16:])
 	if threads < 1 || threads > ThreadsMax {
 		return nil, fmt.Errorf("trace of %d threads: expected 1 to %d", threads, ThreadsMax)
 	}
-	if operations > operationsMax {
-		return nil, fmt.Errorf("trace of %d operations: expected at most %d", operations, operationsMax)
+	if err := f.decodeSlots(data); err != nil {
+		return nil, err
 	}
 	directoryEnd := headerBytes + directoryBytes*int(threads)
 	if directoryEnd > len(data) {
@@ -169,9 +167,6 @@ func Decode(data []byte) (*File, error) {
 	}
 	if sum := le.Uint64(data[48:]); sum != checksum(data) {
 		return nil, fmt.Errorf("trace checksum is wrong: the file is damaged")
-	}
-	for _, code := range data[64 : 64+operations] {
-		f.Operations = append(f.Operations, Operation(code))
 	}
 	for i := range f.Amounts {
 		f.Amounts[i] = le.Uint32(data[amountsAt+4*i:])
@@ -236,27 +231,22 @@ func (f *File) check() error {
 	if f.Groups < 1 {
 		return fmt.Errorf("a trace has at least one client group")
 	}
-	for i, o := range f.Operations {
-		if !o.Known() {
-			return fmt.Errorf("trace uses operation %d, which this program does not know", o)
-		}
-		if i > 0 && o <= f.Operations[i-1] {
-			return fmt.Errorf("trace lists its operations out of order")
-		}
+	if err := f.checkSlots(); err != nil {
+		return err
 	}
-	slots := f.Slot()
+	slots := f.Slots()
 	if f.Flags&FlagDue != 0 && !slices.ContainsFunc(f.Threads, func(t Thread) bool { return len(t.Due) > 0 || len(t.Entries) == 0 }) {
 		return errors.New("a trace of open load in which no thread has due times")
 	}
 	for i := range f.Threads {
-		if err := f.Threads[i].check(f, &slots); err != nil {
+		if err := f.Threads[i].check(f, slots); err != nil {
 			return fmt.Errorf("trace, thread %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (t *Thread) check(f *File, slots *[operationsMax]int) error {
+func (t *Thread) check(f *File, slots *Slots) error {
 	if t.Group >= f.Groups {
 		return fmt.Errorf("client group %d of %d", t.Group, f.Groups)
 	}
@@ -288,8 +278,8 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 			continue
 		case e.IsMember():
 			return fmt.Errorf("entry %d is a batch's member without a batch", p)
-		case slots[o] < 0:
-			return fmt.Errorf("entry %d: %s is not in the header's list", p, o)
+		case slots.Of(e) < 0:
+			return fmt.Errorf("entry %d: %s is not in the header's list", p, f.questionOf(e))
 		}
 		if o == Batch {
 			batchRecorded = e.IsRecorded()

@@ -153,11 +153,16 @@ func (e Entry) EffectiveIndex(lap, stride uint64) uint64 {
 
 const (
 	magic          = "ASSAYTRC"
-	formatVersion  = 2
+	formatVersion  = 3
 	headerBytes    = 4096
 	directoryBytes = 128
 	operationsMax  = 32
 	amountsAt      = 1024
+
+	// SlotsMax bounds the slots of a trace. In the headers of both files, from SlotsAt on, stand their
+	// operations and then their queries.
+	SlotsMax = 256
+	SlotsAt  = 64
 
 	// ThreadsMax is the largest number of threads of a trace.
 	ThreadsMax = 65535
@@ -193,7 +198,8 @@ type Thread struct {
 type File struct {
 	Flags      uint32
 	Groups     uint32
-	Operations []Operation // that occur, ascending: slot k of the counters is Operations[k]
+	Operations []Operation // of each slot of the counters, ascending; several slots of one that asks
+	Queries    []uint8     // of each slot: the query that it asks, ascending within an operation, 0 where it asks none; nil: all 0
 	Amounts    [256]uint32
 	Seed       uint64
 	TimedEvery uint64 // of so many operations one is timed; 0: all are
@@ -222,8 +228,8 @@ func (f *File) Counted() (counted [operationsMax]bool) {
 	return counted
 }
 
-// Part returns the threads from one to before another as a trace of their own, with the operations,
-// and so the slots, of the whole.
+// Part returns the threads from one to before another as a trace of their own, with the slots of the
+// whole.
 func (f *File) Part(from, to int) *File {
 	part := *f
 	part.Threads = f.Threads[from:to]
@@ -243,20 +249,6 @@ func (f *File) GroupThreads() []int {
 		bounds = append(bounds, len(f.Threads))
 	}
 	return bounds
-}
-
-// Does says if a thread has the operation among its entries, members of batches aside.
-func (f *File) Does(o Operation) bool { return f.occurring()[o] }
-
-// Slot returns the counters slot of each operation code, -1 where it does not occur.
-func (f *File) Slot() (slots [operationsMax]int) {
-	for i := range slots {
-		slots[i] = -1
-	}
-	for slot, o := range f.Operations {
-		slots[o] = slot
-	}
-	return slots
 }
 
 // EntryAt returns the entry at a sequence number and its effective index.

@@ -58,7 +58,9 @@ func Generate(groups ...Spec) (*File, error) {
 			shared.insertersBefore += s.Threads
 		}
 	}
-	f.listOperations()
+	if err := f.ListSlots(); err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
 	return f, f.check()
 }
 
@@ -325,26 +327,6 @@ func (g *generator) endpoint(thread int) uint32 {
 		return 0
 	}
 	return uint32(thread % g.Endpoints)
-}
-
-func (f *File) listOperations() {
-	for code, occurs := range f.occurring() {
-		if occurs {
-			f.Operations = append(f.Operations, Operation(code))
-		}
-	}
-}
-
-// occurring says which operations the threads have, members of batches aside.
-func (f *File) occurring() (has [operationsMax]bool) {
-	for i := range f.Threads {
-		for _, e := range f.Threads[i].Entries {
-			if !e.IsMember() {
-				has[e.Operation()] = true
-			}
-		}
-	}
-	return has
 }
 
 // choice draws one of several values by weight.

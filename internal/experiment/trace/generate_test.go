@@ -130,7 +130,8 @@ func TestGroupsKeepTheirThreadsAndTimes(t *testing.T) {
 		t.Fatalf("groups at %v, of %d", got, f.Groups)
 	}
 	alone, later := f.Part(0, 2), f.Part(2, 5)
-	if !alone.Does(Insert) || alone.Does(Read) || later.Does(Insert) || !later.Does(Read) {
+	if !alone.Has(Insert) || alone.Has(Read) || later.Has(Insert) || !later.Has(Read) ||
+		!slices.Equal(alone.Does(), []bool{false, true}) || !slices.Equal(later.Does(), []bool{true, false}) {
 		t.Error("the parts do not have the operations of their groups")
 	}
 	if alone.Threads[0].Due != nil || alone.Threads[0].UntilNS != 0 {
@@ -169,7 +170,7 @@ func TestLimitsAreInOperations(t *testing.T) {
 			if f.Threads[i].Limit == 0 && len(f.Threads[i].Entries) > 0 {
 				t.Fatalf("thread %d has no limit", i)
 			}
-			for _, n := range f.Threads[i].Count(f.Threads[i].Limit) {
+			for _, n := range f.Count(i, f.Threads[i].Limit) {
 				done += n
 			}
 		}
@@ -233,7 +234,7 @@ func TestSequentialLoadOfABillionIsSmall(t *testing.T) {
 	entries, records := 0, uint64(0)
 	for i := range f.Threads {
 		entries += len(f.Threads[i].Entries)
-		records += f.Threads[i].Count(f.Threads[i].Limit)[Batch] * 1000
+		records += f.Count(i, f.Threads[i].Limit)[slices.Index(f.Operations, Batch)] * 1000
 	}
 	if entries > DefaultSpreadEntries || records != 1e9 {
 		t.Errorf("%d entries for %d records", entries, records)

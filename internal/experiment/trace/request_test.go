@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestRequestsAreWholeAndOnOneKey(t *testing.T) {
 			if len(thread.Entries)%4 != 0 || thread.Limit%4 != 0 {
 				t.Fatalf("thread %d has %d entries and a limit of %d", i, len(thread.Entries), thread.Limit)
 			}
-			done += thread.Count(thread.Limit)[Request]
+			done += f.Count(i, thread.Limit)[slices.Index(f.Operations, Request)]
 			for sequence := range 2 * uint64(len(thread.Entries)) {
 				e, index := thread.EntryAt(sequence)
 				_, of := thread.EntryAt(sequence / 4 * 4)

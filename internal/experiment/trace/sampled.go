@@ -36,16 +36,18 @@ func (f *File) checkSampled() error {
 	return nil
 }
 
-// Timed counts by code which of a thread's first operations are timed.
-func (t *Thread) Timed(every, operations uint64) (counts [operationsMax]uint64) {
+// Timed counts by slot which of a thread's first operations are timed, of a trace in which not all
+// are.
+func (f *File) Timed(thread int, operations uint64) []uint64 {
+	t, counts, slots := &f.Threads[thread], make([]uint64, len(f.Operations)), f.Slots()
 	var heads []int // positions of entries that begin an operation
 	for p, e := range t.Entries {
 		if !e.IsMember() {
 			heads = append(heads, p)
 		}
 	}
-	for n := NextTimed(every, -1); uint64(n) < operations; n = NextTimed(every, n) {
-		counts[t.Entries[heads[uint64(n)%uint64(len(heads))]].Operation()]++
+	for n := NextTimed(f.TimedEvery, -1); uint64(n) < operations; n = NextTimed(f.TimedEvery, n) {
+		counts[slots.Of(t.Entries[heads[uint64(n)%uint64(len(heads))]])]++
 	}
 	return counts
 }

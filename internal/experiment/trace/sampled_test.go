@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -23,12 +24,17 @@ func TestTimed(t *testing.T) {
 	if share := float64(total) / operations; math.Abs(share*every-1) > 0.02 {
 		t.Errorf("one operation in %.3f is timed, expected one in %d", 1/share, every)
 	}
-	counts := thread.Timed(every, operations)
+	f := &File{TimedEvery: every, Threads: []Thread{thread}}
+	if err := f.ListSlots(); err != nil {
+		t.Fatal(err)
+	}
+	counts := f.Timed(0, operations)
 	for _, o := range kinds {
-		if counts[o] != seen[o] {
-			t.Errorf("%s: %d are timed, expected %d", o, counts[o], seen[o])
+		timed := counts[slices.Index(f.Operations, o)]
+		if timed != seen[o] {
+			t.Errorf("%s: %d are timed, expected %d", o, timed, seen[o])
 		}
-		if share := float64(counts[o]) / float64(total); math.Abs(share-1.0/3) > 0.01 {
+		if share := float64(timed) / float64(total); math.Abs(share-1.0/3) > 0.01 {
 			t.Errorf("%s, a third of the operations, is %.3f of the sample", o, share)
 		}
 	}

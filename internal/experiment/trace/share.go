@@ -16,8 +16,9 @@ func (f *File) Digest(from, to int) string {
 	for _, w := range []uint64{uint64(f.Flags), uint64(f.Groups), f.Seed, uint64(len(f.Threads)), uint64(from), uint64(to), uint64(len(f.Operations))} {
 		word(w)
 	}
-	for _, o := range f.Operations {
+	for slot, o := range f.Operations {
 		word(uint64(o))
+		word(uint64(f.Query(slot)))
 	}
 	for _, amount := range f.Amounts {
 		word(uint64(amount))

@@ -31,6 +31,7 @@ func TestFileVectors(t *testing.T) {
 			Flags, Groups uint32
 			Seed          hexWord
 			Operations    []int
+			Queries       []int
 			Amounts       []uint32
 			Threads       []struct {
 				Entries         []hexWord
@@ -54,8 +55,8 @@ func TestFileVectors(t *testing.T) {
 	}
 	for _, v := range list {
 		want := &File{Flags: v.Trace.Flags, Groups: v.Trace.Groups, Seed: uint64(v.Trace.Seed)}
-		for _, code := range v.Trace.Operations {
-			want.Operations = append(want.Operations, Operation(code))
+		for slot, code := range v.Trace.Operations {
+			want.Operations, want.Queries = append(want.Operations, Operation(code)), append(want.Queries, uint8(v.Trace.Queries[slot]))
 		}
 		copy(want.Amounts[:], v.Trace.Amounts)
 		for _, thread := range v.Trace.Threads {

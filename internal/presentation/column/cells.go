@@ -1,6 +1,7 @@
 package column
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,6 +95,30 @@ func done(l *Line) Cell {
 		return Cell{}
 	}
 	return whole(l.Kind.Done)
+}
+
+// right counts the answers to a question that were checked and are right.
+func right(l *Line) Cell {
+	if l.Kind == nil || l.Kind.Right == nil {
+		return Cell{}
+	}
+	return whole(*l.Kind.Right)
+}
+
+// plans says how the store answers a question, each way once: a store may change its mind from one
+// block to another.
+func plans(l *Line) Cell {
+	if l.Kind == nil {
+		return Cell{}
+	}
+	var texts []string
+	for _, p := range l.Plans {
+		if text := model.PlanText(p); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	text := strings.Join(texts, "; ")
+	return Cell{Text: text, Raw: text}
 }
 
 // latency is that at a quantile: "refused" where it must not be shown.

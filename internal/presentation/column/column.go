@@ -93,6 +93,8 @@ func All(t *model.Table) []Column {
 			Of: of(func(l *Line) *float64 { return l.WorstSample }, format.Number)},
 		{Name: "items_per_op", Heading: "Items", Unit: "per op", Short: "items/op", In: Kinds, Drop: 2, Of: items},
 		{Heading: "Done", Unit: "operations", Short: "count", In: Kinds, Of: done},
+		{Name: "answers_right", Heading: "Right", Unit: "answers, checked", Short: "right", In: Kinds, Of: right},
+		{Name: "plan", Heading: "Plan", Unit: "the store tells", In: Kinds, Drop: 1, Left: true, Of: plans},
 	}
 	for _, q := range quantiles {
 		columns = append(columns, Column{Name: q.name, Heading: format.Quantile(q.q), Unit: timed(t), In: q.in, Drop: q.drop,
@@ -272,7 +274,7 @@ func KindLines(t *model.Table) (lines []*Line) {
 // OfKind is one kind of a row's operations: of the row's figures it has counts and latencies alone.
 func OfKind(t *model.Table, r *model.Row, k *model.Kind) *Line {
 	return &Line{Table: t, Kind: k, Row: &model.Row{Arm: r.Arm, Role: r.Role, How: r.How, Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters},
-		Reasons: r.Reasons, Latencies: k.Latencies, Figures: model.Figures{Outcomes: k.Outcomes}}}
+		Reasons: r.Reasons, Latencies: k.Latencies, Figures: model.Figures{Outcomes: k.Outcomes, Plans: r.PlansOf(k)}}}
 }
 
 // NodeLines are the servers of a table's stores, each by itself, where a store is several: arm by arm.

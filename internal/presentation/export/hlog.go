@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/format"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
@@ -16,8 +17,8 @@ import (
 )
 
 // HLog writes the latency histograms of a run in HdrHistogram's log format 1.3, for its own tools:
-// an interval for each kind of operation of each measured phase of each trial, tagged
-// "trial/phase/operation", in ns. A bucket's middle stands for its values, which HDR keeps to three
+// an interval for each kind of operation, and each question, of each measured phase of each trial,
+// tagged "trial/phase/operation", in ns. A bucket's middle stands for its values, which HDR keeps to three
 // digits. Intervals begin in seconds after the run's creation, as nearly as is known: what a trial
 // does between its phases is not recorded. The lines are written here, because the library's writer
 // puts milliseconds where the format has seconds, and an interval's end for its length.
@@ -46,7 +47,7 @@ func HLog(w io.Writer, run *record.Run) error {
 				begins = end
 				end += length
 			}
-			for _, op := range slices.Concat(phase.Operations, phase.Steps) {
+			for _, op := range slices.Concat(facts.QuestionsOf(&run.Experiment, phase.Operations), phase.Steps) {
 				times := op.Service
 				if op.Response != nil {
 					times = op.Response

@@ -3,6 +3,7 @@ package model
 import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
+	"assay/internal/experiment"
 )
 
 // The figures of a result are facts as they are.
@@ -93,16 +94,31 @@ func UseText(p Plan) string {
 	return finding.Text(finding.New(finding.PlanUseParams{Use: string(p.Use), Why: p.Why}))
 }
 
-// Apart returns the kinds of calls that the row's operations are made of, where they are several:
-// the operations of a mix, or the steps of requests.
+// Apart returns the kinds of calls that the row's operations are made of, where they are several or
+// have a plan: the operations of a mix, or the steps of requests.
 func (r *Row) Apart() []Kind {
 	switch {
 	case len(r.Steps) > 0:
 		return r.Steps
-	case len(r.Kinds) > 1:
+	case len(r.Kinds) > 1, len(r.Kinds) == 1 && len(r.PlansOf(&r.Kinds[0])) > 0:
 		return r.Kinds
 	}
 	return nil
+}
+
+// PlansOf returns how the row's store said that it answers a question.
+func (r *Row) PlansOf(k *Kind) (plans []Plan) {
+	for _, p := range r.Plans {
+		if experiment.QuestionName(p.Operation, p.Query) == k.Operation {
+			plans = append(plans, p)
+		}
+	}
+	return plans
+}
+
+// PlanText says in a few words what a store does for a question: "index on_user".
+func PlanText(p Plan) string {
+	return finding.Text(finding.New(finding.PlanShortParams{Use: string(p.Use), Index: p.Index}))
 }
 
 // Unit names what a table's rates count.
@@ -116,13 +132,14 @@ func (t *Table) Unit() string {
 	return "ops/s"
 }
 
-// Kind is one kind of operation of a row.
+// Kind is one kind of operation of a row, or one question that the phase asks: "query:category".
 type Kind struct {
 	Operation string `json:"operation"`
 	Done      uint64 `json:"done"`
 	Latencies
 	Outcomes `json:"outcomes"`
 	Items    *float64 `json:"items_per_op"`
+	Right    *uint64  `json:"answers_right,omitempty"` // of a question: answers that were checked and are right; nil: none was checked
 }
 
 // Latencies are quantiles in ns: means over the used trials, and the longest of all.

@@ -74,12 +74,13 @@ const (
 	Bare   = "bare"
 
 	SilentExplain = "silent-explain"
+	SlowSorts     = "slow-sorts"
 
 	Conflicts = "conflicts"
 )
 
 // HonestNames are the names of all drivers that break no promise.
-var HonestNames = []string{Honest, Slow, Prints, Bare, SilentExplain, Conflicts}
+var HonestNames = []string{Honest, Slow, Prints, Bare, SilentExplain, SlowSorts, Conflicts}
 
 // crashAfter is the operation at which drivers hang or crash: in the middle of a phase.
 const crashAfter = 30
@@ -355,6 +356,7 @@ var behaviours = []behaviour{
 	{name: "lies-query-word", summary: "finds texts that are the word, not those that have it", finds: changed(noWords)},
 	{name: "lies-query-range", summary: "finds the end of a range", finds: findPastRange},
 	{name: "lies-query-order", summary: "knows no order", finds: changed(noOrder)},
+	{name: SlowSorts, summary: "keeps every promise, and takes its time for queries in an order", finds: findSlowly},
 	{name: "lies-query-sorted", summary: "sorts what it met first", finds: findThenSort},
 	{name: "lies-query-columns", summary: "gives columns in the order of their definition", allColumns: true},
 	{name: "lies-count", summary: "estimates how many records match", counted: estimate},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"assay/store"
 )
@@ -312,6 +313,16 @@ func findAllButOne(h *handle, q *store.Query, values [][]byte) []record {
 // findMost drops every 1,000th of all records that queries find.
 func findMost(h *handle, q *store.Query, values [][]byte) []record {
 	return slices.DeleteFunc(h.with(q, values), func(record) bool { return h.dropped.Add(1)%1000 == 0 })
+}
+
+// SortingTakes is how much longer [SlowSorts] takes for a query in an order.
+const SortingTakes = 5 * time.Millisecond
+
+func findSlowly(h *handle, q *store.Query, values [][]byte) []record {
+	if q.Sort >= 0 {
+		time.Sleep(SortingTakes)
+	}
+	return h.with(q, values)
 }
 
 // changed answers another query in place of the one that was asked, with the same values.

@@ -167,6 +167,17 @@ var lies = map[string]lie{
 			}
 		})
 	}},
+	"questions-as-one": {count: func(c *counters.File) { // counts all questions of an operation as the first
+		eachQuestion(c, func(first, slot *counters.Slot) {
+			for outcome, n := range slot.Outcomes {
+				first.Outcomes[outcome] += n
+			}
+			first.Items, first.BytesRead, first.SortSum = first.Items+slot.Items, first.BytesRead+slot.BytesRead, first.SortSum+slot.SortSum
+			timesTo(first, slot)
+			*slot = counters.Slot{}
+		})
+	}},
+	"questions-timed-as-one": {count: func(c *counters.File) { eachQuestion(c, timesTo) }},
 	"late-closed-load": {count: func(c *counters.File) {
 		eachThread(c, func(_ int, head *counters.Thread) {
 			if !c.HasResponse() {
@@ -313,10 +324,10 @@ func timeAgain(t *trace.File, c *counters.File, thread int, records []counters.R
 		s := c.Slot(thread, slot)
 		s.Service, s.ServiceMaxNS = [histogram.Buckets]uint64{}, 0
 	}
-	slots := t.Slot()
+	slots := t.Slots()
 	for _, r := range records {
 		e, _ := t.Threads[thread].EntryAt(r.Sequence())
-		s := c.Slot(thread, slots[e.Operation()])
+		s := c.Slot(thread, slots.Of(e))
 		took := r.EndNS - r.BeginNS
 		s.Service[histogram.Bucket(took)]++
 		s.ServiceMaxNS = max(s.ServiceMaxNS, took)
@@ -330,6 +341,27 @@ func eachSlot(c *counters.File, change func(*counters.Slot)) {
 			change(c.Slot(thread, slot))
 		}
 	}
+}
+
+// eachQuestion changes what each thread counts of a question that is not its operation's first, and
+// of that.
+func eachQuestion(c *counters.File, change func(first, slot *counters.Slot)) {
+	for thread := range c.Threads() {
+		for slot, o := range c.Operations() {
+			if first := slices.Index(c.Operations(), o); first < slot {
+				change(c.Slot(thread, first), c.Slot(thread, slot))
+			}
+		}
+	}
+}
+
+// timesTo counts the times of a slot in another.
+func timesTo(first, slot *counters.Slot) {
+	for bucket, n := range slot.Service {
+		first.Service[bucket] += n
+	}
+	first.ServiceMaxNS = max(first.ServiceMaxNS, slot.ServiceMaxNS)
+	slot.Service, slot.ServiceMaxNS = [histogram.Buckets]uint64{}, 0
 }
 
 // eachRequestSlot changes what the first thread counts of requests.
@@ -347,7 +379,7 @@ func eachRequest(t *trace.File, thread int, records []counters.Recorded,
 	if !t.HasRequests() {
 		return
 	}
-	slot := c.Slot(thread, t.Slot()[trace.Request])
+	slot := c.Slot(thread, slices.Index(t.Operations, trace.Request))
 	slot.Service, slot.ServiceMaxNS = [histogram.Buckets]uint64{}, 0
 	first := records[0]
 	for i, r := range records {

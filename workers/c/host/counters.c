@@ -11,6 +11,7 @@ _Static_assert(offsetof(struct counters_header, thread_bytes) == 24, "section 3.
 _Static_assert(offsetof(struct counters_header, flags) == 44, "section 3.1");
 _Static_assert(offsetof(struct counters_header, observed_offset) == 48, "section 3.1");
 _Static_assert(offsetof(struct counters_header, operation) == 64, "section 3.1");
+_Static_assert(offsetof(struct counters_header, query) == 320, "section 3.1");
 _Static_assert(offsetof(struct counters_header, state) == 1024, "section 3.1");
 _Static_assert(offsetof(struct counters_header, clock_difference_ns) == 1056, "section 3.1");
 _Static_assert(offsetof(struct counters_header, stop) == 2048, "section 3.1");
@@ -52,7 +53,7 @@ static bool check_header(const struct counters *c, const struct trace *trace, st
         {"format version", h->format_version, COUNTERS_FORMAT_VERSION},
         {"header bytes", h->header_bytes, COUNTERS_HEADER_BYTES},
         {"threads", h->threads, trace->threads},
-        {"slots", h->slots, trace->operations},
+        {"slots", h->slots, trace->slots},
         {"histogram bits", h->histogram_bits, HISTOGRAM_SUB_BUCKET_BITS},
         {"histogram buckets", h->histogram_buckets, HISTOGRAM_BUCKETS},
         {"error places", h->error_places, COUNTERS_ERROR_PLACES},
@@ -64,8 +65,8 @@ static bool check_header(const struct counters *c, const struct trace *trace, st
         if (fields[i].got != fields[i].expected)
             WRONG("the counters file's %s is %llu, expected %llu", fields[i].name, (unsigned long long)fields[i].got,
                   (unsigned long long)fields[i].expected);
-    if (memcmp(h->operation, trace->operation, trace->operations) != 0)
-        WRONG("the counters file's slots are not the trace's operations");
+    if (memcmp(h->operation, trace->operation, trace->slots) != 0 || memcmp(h->query, trace->query, trace->slots) != 0)
+        WRONG("the counters file's slots are not the trace's");
     return true;
 }
 
@@ -76,7 +77,7 @@ bool counters_map(struct counters *c, const char *path, const struct trace *trac
         for (uint32_t i = 0; i < trace->threads; i++)
             entries += trace->thread[i].count;
     size_t expected =
-        counters_measure(c, trace->threads, trace->operations, flags_of(trace), entries);
+        counters_measure(c, trace->threads, trace->slots, flags_of(trace), entries);
     int file = open(path, O_RDWR | O_CLOEXEC);
     if (file < 0)
         WRONG("opening the counters file: %s", strerror(errno));

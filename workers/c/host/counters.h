@@ -14,7 +14,7 @@ enum {
     HISTOGRAM_VALUE_BITS = 42,
     HISTOGRAM_BUCKETS = (HISTOGRAM_VALUE_BITS - HISTOGRAM_SUB_BUCKET_BITS + 1) << HISTOGRAM_SUB_BUCKET_BITS,
     COUNTERS_HEADER_BYTES = 4096,
-    COUNTERS_FORMAT_VERSION = 3,
+    COUNTERS_FORMAT_VERSION = 4,
     COUNTERS_ERROR_PLACES = 8,
     COUNTERS_ERROR_BYTES = 256,
     COUNTERS_ERROR_TEXT_AT = 20,
@@ -54,8 +54,8 @@ struct counters_header {
     uint32_t histogram_bits, histogram_buckets, error_places, flags;
     uint64_t observed_offset;
     uint8_t unused[8];
-    uint8_t operation[OPERATION_CODES];
-    uint8_t unused2[1024 - 96];
+    uint8_t operation[TRACE_SLOTS_MAX], query[TRACE_SLOTS_MAX];
+    uint8_t unused2[1024 - 64 - 2 * TRACE_SLOTS_MAX];
     uint64_t state, start_ns, end_ns, clock, clock_difference_ns; /* the worker's words, from 1,024 */
     uint8_t unused3[2048 - 1064];
     uint64_t stop; /* the conductor's, at 2,048 */

@@ -102,7 +102,7 @@ static bool read_values(struct value_shape *shape, struct json_object *object, s
 /* Refuses a trace with an operation that the store can't do: nothing is emulated. */
 static bool check_abilities(const struct assay_driver *driver, const struct trace *trace, enum handle_mode mode,
                             struct refusal *refusal) {
-    for (uint32_t k = 0; k < trace->operations; k++) {
+    for (uint32_t k = 0; k < trace->slots; k++) {
         unsigned o = trace->operation[k];
         if ((o == OPERATION_SCAN && driver->scan == NULL) || (o == OPERATION_BATCH && driver->batch == NULL) ||
             (o == OPERATION_ADD && driver->add == NULL) || (o == OPERATION_QUERY && driver->query == NULL) ||

@@ -2,7 +2,7 @@
 
 #include "options.h"
 
-enum { CONTRACT = 3 };
+enum { CONTRACT = 4 };
 
 static struct json_object *describe(void) {
     struct json_object *result = json_object_new_object(), *drivers = json_object_new_array();

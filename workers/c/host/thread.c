@@ -87,8 +87,9 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->observed = observed_words(phase, number);
     t->watching = t->observed != NULL;
     t->history = phase->history.data != NULL ? history_thread(&phase->history, number) : NULL;
-    for (uint32_t k = 0; k < phase->trace.operations; k++)
-        t->slots[phase->trace.operation[k]] = counters_slot(&phase->counters, number, k);
+    for (uint32_t k = 0; k < phase->trace.slots; k++)
+        if (!operation_asks(phase->trace.operation[k]))
+            t->slots[phase->trace.operation[k]] = counters_slot(&phase->counters, number, k);
     t->handle_times = counters_handle_times(&phase->counters, number);
     size_t key_bytes = key_bytes_max(&phase->keys) + 8;
     t->key = make_bytes(key_bytes);
@@ -257,6 +258,12 @@ static void remember(struct thread *t, const struct step *s, int64_t begin, cons
     }
 }
 
+/* Where an entry's operation is counted. */
+static inline struct counters_slot *slot_of(const struct thread *t, uint64_t entry) {
+    struct counters_slot *slot = t->slots[entry_operation(entry)];
+    return slot != NULL ? slot : counters_slot(&t->phase->counters, t->number, (uint32_t)trace_slot_of(&t->phase->trace, entry));
+}
+
 /* Where a thread stands in its requests. */
 struct request {
     struct step step; /* the entry that is next */
@@ -266,7 +273,7 @@ struct request {
 
 /* Counts the entry at the step and goes on to the next. */
 static void count_entry(struct thread *t, struct request *r, int64_t begin, int64_t now, enum outcome outcome) {
-    struct counters_slot *slot = t->slots[entry_operation(r->step.entry)];
+    struct counters_slot *slot = slot_of(t, r->step.entry);
     uint64_t service = now > begin ? (uint64_t)(now - begin) : 0;
     slot->service[histogram_bucket(service)]++;
     if (service > slot->service_max_ns)
@@ -305,7 +312,7 @@ static struct result do_step(struct thread *t, struct request *r, int64_t last) 
     struct step *step = &r->step;
     unsigned operation = entry_operation(step->entry);
     step->index = entry_effective_index(step->entry, step->lap, t->part->stride);
-    step->slot = t->slots[operation];
+    step->slot = slot_of(t, step->entry);
     bool recorded = entry_is_recorded(step->entry);
     if (recorded)
         t->watching = true, t->saw = OBSERVED_NOT_READ;
@@ -391,7 +398,7 @@ static void walk_sampled(struct thread *t) {
             else
                 t->watching = true, t->saw = OBSERVED_NOT_READ;
         }
-        step.slot = t->slots[code];
+        step.slot = slot_of(t, step.entry);
         word_store(&head->attempted, step.sequence + entries_done);
 
         bool timed = operation == next, looks = timed || entry_is_recorded(step.entry);
@@ -471,7 +478,7 @@ void thread_walk(struct thread *t) {
             else
                 t->watching = true, t->saw = OBSERVED_NOT_READ;
         }
-        step.slot = t->slots[operation];
+        step.slot = slot_of(t, step.entry);
         word_store(&head->attempted, step.sequence + entries_done);
 
         struct result result = keeps_handle ? operate(t, &step) : operate_with_handle(t, &step, &last);

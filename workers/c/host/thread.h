@@ -82,7 +82,7 @@ struct thread {
     const struct trace_thread *part;
     struct counters_thread *head;
 
-    struct counters_slot *slots[OPERATION_CODES];
+    struct counters_slot *slots[OPERATION_CODES]; /* NULL: the operation asks, and each question has its own */
     uint64_t *handle_times; /* of the takes of handles; NULL: they are not counted */
     struct history_thread *history;
     struct handles *handles;

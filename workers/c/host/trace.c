@@ -102,8 +102,8 @@ static bool check_entries(const struct trace *trace, const struct trace_thread *
         }
         if (entry_is_member(entry))
             WRONG("trace, thread %u: a batch's member without a batch", number);
-        if (trace->slot[operation] < 0)
-            WRONG("trace, thread %u: operation %s is not in the header's list", number, operation_name(operation));
+        if (trace_slot_of(trace, entry) < 0)
+            WRONG("trace, thread %u: operation %s, or its query, is not in the header's list", number, operation_name(operation));
         batch_recorded = entry_is_recorded(entry);
         if (operation == OPERATION_BATCH && (members = trace->amounts[entry_size_class(entry)]) == 0)
             WRONG("trace, thread %u: a batch without members", number);
@@ -201,16 +201,20 @@ static bool decode_thread(struct trace *trace, uint32_t number, struct assay_err
            (trace->slot[OPERATION_REQUEST] < 0 || check_requests(trace, t, number, error));
 }
 
-static bool decode_operations(struct trace *trace, struct assay_error *error) {
+static bool decode_slots(struct trace *trace, struct assay_error *error) {
     for (int code = 0; code < OPERATION_CODES; code++)
         trace->slot[code] = -1;
-    for (uint32_t k = 0; k < trace->operations; k++) {
-        unsigned code = trace->operation[k] = trace->data[TRACE_OPERATIONS_AT + k];
+    for (uint32_t k = 0; k < trace->slots; k++) {
+        unsigned code = trace->operation[k] = trace->data[TRACE_SLOTS_AT + k];
+        unsigned query = trace->query[k] = trace->data[TRACE_SLOTS_AT + TRACE_SLOTS_MAX + k];
         if (code >= OPERATION_END || names[code] == NULL)
             WRONG("trace uses operation %u, which this program does not know", code);
-        if (k > 0 && code <= trace->operation[k - 1])
+        if (query != 0 && !operation_asks(code))
+            WRONG("trace says that %s asks query %u", operation_name(code), query);
+        if (k > 0 && (code < trace->operation[k - 1] || (code == trace->operation[k - 1] && query <= trace->query[k - 1])))
             WRONG("trace lists its operations out of order");
-        trace->slot[code] = (int)k;
+        if (trace->slot[code] < 0)
+            trace->slot[code] = (int)k;
     }
     return true;
 }
@@ -230,11 +234,11 @@ bool trace_decode(struct trace *trace, const unsigned char *data, size_t length,
     trace->threads = u32_at(data, 16);
     trace->flags = u32_at(data, 20);
     trace->groups = u32_at(data, 32);
-    trace->operations = u32_at(data, 36);
+    trace->slots = u32_at(data, 36);
     if (trace->threads < 1 || trace->threads > TRACE_THREADS_MAX)
         WRONG("trace of %u threads: expected 1 to %d", trace->threads, TRACE_THREADS_MAX);
-    if (trace->operations > OPERATION_CODES)
-        WRONG("trace of %u operations: expected at most %d", trace->operations, OPERATION_CODES);
+    if (trace->slots > TRACE_SLOTS_MAX)
+        WRONG("trace of %u slots: expected at most %d", trace->slots, TRACE_SLOTS_MAX);
     if ((trace->flags & ~(uint32_t)TRACE_FLAGS) != 0)
         WRONG("trace has flags %#x, of which this program does not know all", trace->flags);
     if ((trace->flags & TRACE_FLAG_RECORD_VERSIONS) != 0 && (trace->flags & TRACE_FLAG_HISTORY) != 0)
@@ -246,7 +250,7 @@ bool trace_decode(struct trace *trace, const unsigned char *data, size_t length,
     if (u64_at(data, 48) != checksum(data, length))
         WRONG("trace checksum is wrong: the file is damaged");
     trace->timed_every = u64_at(data, 56);
-    if (!decode_operations(trace, error) || !check_sampled(trace, error))
+    if (!decode_slots(trace, error) || !check_sampled(trace, error))
         return false;
     for (int i = 0; i < TRACE_AMOUNTS; i++)
         trace->amounts[i] = u32_at(data, TRACE_AMOUNTS_AT + 4 * (size_t)i);

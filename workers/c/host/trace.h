@@ -35,8 +35,9 @@ enum {
     TRACE_DIRECTORY_BYTES = 128, /* a thread */
     TRACE_AMOUNTS = 256,
     TRACE_AMOUNTS_AT = 1024,
-    TRACE_OPERATIONS_AT = 64,
-    TRACE_FORMAT_VERSION = 2,
+    TRACE_SLOTS_AT = 64, /* their operations, and then their queries */
+    TRACE_SLOTS_MAX = 256,
+    TRACE_FORMAT_VERSION = 3,
     TRACE_THREADS_MAX = 65535,
     TRACE_FLAG_DUE = 1,
     TRACE_FLAG_RECORD_VERSIONS = 2,
@@ -65,9 +66,10 @@ struct trace {
     uint32_t flags;
     uint32_t groups;
     uint64_t timed_every; /* of so many operations one is timed; 0: all are */
-    uint32_t operations; /* that occur, ascending: position k is slot k */
-    uint8_t operation[OPERATION_CODES];
-    int slot[OPERATION_CODES]; /* by operation code; -1: does not occur */
+    uint32_t slots; /* of the counters, ascending by operation and query */
+    uint8_t operation[TRACE_SLOTS_MAX];
+    uint8_t query[TRACE_SLOTS_MAX]; /* that the slot's operation asks; 0 where it asks none */
+    int slot[OPERATION_CODES]; /* the first one of an operation; -1: does not occur */
     uint32_t amounts[TRACE_AMOUNTS];
     uint32_t threads;
     struct trace_thread *thread;
@@ -110,6 +112,20 @@ static inline bool operation_asks(unsigned operation) {
 /* Says if the operation is about the key of its index alone. */
 static inline bool operation_one_key(unsigned operation) {
     return operation == OPERATION_READ || operation == OPERATION_DELETE || operation == OPERATION_INCREMENT || operation_writes(operation);
+}
+
+/* The slot that counts an entry; -1: the header does not list it. */
+static inline int trace_slot_of(const struct trace *trace, uint64_t entry) {
+    unsigned operation = entry_operation(entry);
+    int slot = trace->slot[operation];
+    if (slot < 0 || !operation_asks(operation))
+        return slot;
+    for (uint32_t query = trace->amounts[entry_size_class(entry)]; slot < (int)trace->slots; slot++)
+        if (trace->operation[slot] != operation)
+            break;
+        else if (trace->query[slot] == query)
+            return slot;
+    return -1;
 }
 
 /* The name of the contract; "operation N" is not one of its. */

@@ -339,9 +339,13 @@ static void check_traces(struct json_object *list) {
             continue;
         expect(trace.flags == number(expected, "flags") && trace.groups == number(expected, "groups"), "flags and groups", i);
         struct json_object *operations = field(expected, "operations"), *amounts = field(expected, "amounts");
-        expect(trace.operations == count(operations), "operations", i);
-        for (uint32_t k = 0; k < trace.operations; k++)
-            expect(trace.operation[k] == json_object_get_uint64(at(operations, k)) && trace.slot[trace.operation[k]] == (int)k, "slot", k);
+        struct json_object *queries = field(expected, "queries");
+        expect(trace.slots == count(operations), "operations", i);
+        for (uint32_t k = 0; k < trace.slots; k++) {
+            bool first = k == 0 || trace.operation[k] != trace.operation[k - 1];
+            expect(trace.operation[k] == json_object_get_uint64(at(operations, k)) && trace.query[k] == json_object_get_uint64(at(queries, k)) &&
+                       (!first || trace.slot[trace.operation[k]] == (int)k), "slot", k);
+        }
         for (size_t k = 0; k < count(amounts); k++)
             expect(trace.amounts[k] == json_object_get_uint64(at(amounts, k)), "amount", k);
         struct json_object *threads = field(expected, "threads");
@@ -353,7 +357,8 @@ static void check_traces(struct json_object *list) {
             data[byte] ^= 0x5a;
             bool seen = !trace_decode(&trace, data, length, &error);
             bool silent = byte >= 40 && byte < 48; /* the experiment's seed */
-            silent = silent || (byte >= 56 && byte < 64) || (byte >= 64 + trace.operations && byte < TRACE_HEADER_BYTES);
+            silent = silent || (byte >= 56 && byte < 64) || (byte >= TRACE_SLOTS_AT + trace.slots && byte < TRACE_SLOTS_AT + TRACE_SLOTS_MAX) ||
+                     (byte >= TRACE_SLOTS_AT + TRACE_SLOTS_MAX + trace.slots && byte < TRACE_HEADER_BYTES);
             expect(seen || silent, "damage of a byte", byte);
             if (!seen)
                 trace_free(&trace);
@@ -429,7 +434,7 @@ static void print_constants(void) {
 #define SLOT(member) PRINT("slot " #member, offsetof(struct counters_slot, member))
     HEADER(magic), HEADER(format_version), HEADER(header_bytes), HEADER(threads), HEADER(slots), HEADER(thread_bytes);
     HEADER(histogram_bits), HEADER(histogram_buckets), HEADER(error_places), HEADER(flags), HEADER(observed_offset);
-    HEADER(operation), HEADER(state), HEADER(start_ns), HEADER(end_ns), HEADER(clock), HEADER(clock_difference_ns), HEADER(stop);
+    HEADER(operation), HEADER(query), HEADER(state), HEADER(start_ns), HEADER(end_ns), HEADER(clock), HEADER(clock_difference_ns), HEADER(stop);
     HEADER(rounds), HEADER(stats);
     THREAD(attempted), THREAD(acknowledged), THREAD(now_ns), THREAD(state), THREAD(handle_wait_ns), THREAD(handles_opened);
     THREAD(lateness_max_ns), THREAD(late);
@@ -450,7 +455,8 @@ static void print_constants(void) {
     PRINT("constant header_bytes", TRACE_HEADER_BYTES);
     PRINT("constant directory_bytes", TRACE_DIRECTORY_BYTES);
     PRINT("constant amounts_at", TRACE_AMOUNTS_AT);
-    PRINT("constant operations_at", TRACE_OPERATIONS_AT);
+    PRINT("constant slots_at", TRACE_SLOTS_AT);
+    PRINT("constant slots_max", TRACE_SLOTS_MAX);
     PRINT("constant stamp_bytes", KEYVAL_STAMP_BYTES);
     PRINT("constant index_max", KEYVAL_INDEX_MAX);
     PRINT("constant flag_due", TRACE_FLAG_DUE);

@@ -11,7 +11,7 @@ import java.util.Arrays;
 /** Section 3: the counters file. */
 final class Counters {
     static final int HEADER_BYTES = 4096;
-    static final int FORMAT_VERSION = 3;
+    static final int FORMAT_VERSION = 4;
     static final int SUB_BUCKET_BITS = 7;
     static final int BUCKETS = 4608;
     static final int VALUE_BITS = 42;
@@ -163,8 +163,10 @@ final class Counters {
         expect("error places", header.getInt(40), ERROR_PLACES);
         expect("flags", header.getInt(44), (trace.has(Trace.FLAG_DUE) ? 1 : 0) | (layout.handleTimes ? 2 : 0));
         expect("offset of the observed versions", header.getLong(48), layout.observedAt);
-        for (int k = 0; k < trace.operations.length; k++)
-            expect("operation of slot " + k, header.get(64 + k) & 0xff, trace.operations[k]);
+        for (int k = 0; k < trace.operations.length; k++) {
+            expect("operation of slot " + k, header.get(Trace.SLOTS_AT + k) & 0xff, trace.operations[k]);
+            expect("query of slot " + k, header.get(Trace.SLOTS_AT + Trace.SLOTS_MAX + k) & 0xff, trace.queries[k]);
+        }
     }
 
     /** The histogram bucket of a time, of which a negative one is a large unsigned number. */

@@ -53,6 +53,11 @@ final class Operation {
         return puts(operation) || operation == MODIFY;
     }
 
+    /** A question about records: its size class gives a query's number. */
+    static boolean asks(int operation) {
+        return operation == QUERY || operation == COUNT || operation == DELETE_QUERY;
+    }
+
     static boolean isAboutOneKey(int operation) {
         return operation == READ || operation == DELETE || operation == INCREMENT || writes(operation);
     }

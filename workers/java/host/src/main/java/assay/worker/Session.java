@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The worker's state between requests: the store that is open and the phases that were prepared. */
 final class Session {
-    private static final int CONTRACT = 3;
+    private static final int CONTRACT = 4;
     private static final int POOL_MAX = 1 << 20;
     private static final long LOOK_MS = 100;
     private static final List<String> OF_OPEN_STORE = List.of("prepare", "run", "inspect", "sync", "define", "explain", "close");

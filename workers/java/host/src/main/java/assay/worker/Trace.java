@@ -12,13 +12,14 @@ final class Trace {
     static final int HEADER_BYTES = 4096;
     static final int DIRECTORY_BYTES = 128;
     static final int AMOUNTS_AT = 1024;
-    static final int OPERATIONS_AT = 64;
+    static final int SLOTS_AT = 64; // their operations, and then their queries
+    static final int SLOTS_MAX = 256;
     static final int THREADS_MAX = 65535;
     static final int FLAG_DUE = 1;
     static final int FLAG_RECORD_VERSIONS = 2;
     static final int FLAG_HISTORY = 4;
     static final int FLAG_HANDLE_TIMES = 8;
-    private static final int FORMAT_VERSION = 2;
+    private static final int FORMAT_VERSION = 3;
     private static final int FLAGS = FLAG_DUE | FLAG_RECORD_VERSIONS | FLAG_HISTORY | FLAG_HANDLE_TIMES;
     private static final long TIME_MAX = 1L << 62;
     private static final long MAGIC = 0x4352545941535341L; // "ASSAYTRC"
@@ -52,8 +53,9 @@ final class Trace {
     final int threads;
     final int flags;
     final int groups;
-    final int[] operations;
-    final int[] slot = new int[Operation.CODES]; // by operation code; -1: does not occur
+    final int[] operations; // of each slot of the counters
+    final int[] queries; // of each slot: the query that it asks; 0 where it asks none
+    final int[] slot = new int[Operation.CODES]; // the first one of an operation; -1: does not occur
     final int[] amounts = new int[256];
     final Part[] parts;
 
@@ -85,9 +87,10 @@ final class Trace {
         groups = header.getInt(32);
         if (threads < 1 || threads > THREADS_MAX)
             throw wrong("trace of %d threads: expected 1 to %d", threads, THREADS_MAX);
-        if (header.getInt(36) < 0 || header.getInt(36) > Operation.CODES)
-            throw wrong("trace of %d operations: expected at most %d", header.getInt(36), Operation.CODES);
+        if (header.getInt(36) < 0 || header.getInt(36) > SLOTS_MAX)
+            throw wrong("trace of %d slots: expected at most %d", header.getInt(36), SLOTS_MAX);
         operations = new int[header.getInt(36)];
+        queries = new int[operations.length];
         if ((flags & ~FLAGS) != 0)
             throw wrong("trace has flags %#x, of which this program does not know all", flags);
         if (has(FLAG_RECORD_VERSIONS) && has(FLAG_HISTORY))
@@ -98,7 +101,7 @@ final class Trace {
             throw wrong("trace is too short for the directory of %d threads", threads);
         if (header.getLong(48) != checksum(file))
             throw wrong("trace checksum is wrong: the file is damaged");
-        readOperations(header);
+        readSlots(header);
         for (int i = 0; i < amounts.length; i++)
             amounts[i] = header.getInt(AMOUNTS_AT + 4 * i);
         parts = new Part[threads];
@@ -127,15 +130,19 @@ final class Trace {
         return h;
     }
 
-    private void readOperations(ByteBuffer header) throws Refusal {
+    private void readSlots(ByteBuffer header) throws Refusal {
         java.util.Arrays.fill(slot, -1);
         for (int k = 0; k < operations.length; k++) {
-            int code = operations[k] = header.get(OPERATIONS_AT + k) & 0xff;
+            int code = operations[k] = header.get(SLOTS_AT + k) & 0xff;
+            int query = queries[k] = header.get(SLOTS_AT + SLOTS_MAX + k) & 0xff;
             if (code < 1 || code >= Operation.END)
                 throw wrong("trace uses operation %d, which this program does not know", code);
-            if (k > 0 && code <= operations[k - 1])
+            if (query != 0 && !Operation.asks(code))
+                throw wrong("trace says that %s asks query %d", Operation.name(code), query);
+            if (k > 0 && (code < operations[k - 1] || code == operations[k - 1] && query <= queries[k - 1]))
                 throw wrong("trace lists its operations out of order");
-            slot[code] = k;
+            if (slot[code] < 0)
+                slot[code] = k;
         }
     }
 
@@ -209,8 +216,8 @@ final class Trace {
             }
             if (member)
                 throw wrong("trace, thread %d: a batch's member without a batch", number);
-            if (slot[operation] < 0)
-                throw wrong("trace, thread %d: operation %s is not in the header's list", number, Operation.name(operation));
+            if (slotOf(entry) < 0)
+                throw wrong("trace, thread %d: operation %s, or its query, is not in the header's list", number, Operation.name(operation));
             batchRecorded = entry < 0;
             if (operation == Operation.BATCH && (members = amount(entry) & 0xffffffffL) == 0)
                 throw wrong("trace, thread %d: a batch without members", number);
@@ -252,6 +259,17 @@ final class Trace {
         int rest = (int) Long.remainderUnsigned(part.limit, part.count);
         if (rest > 0 && Operation.of(part.entry(rest - 1)) != Operation.REQUEST)
             throw wrong("trace, thread %d: its limit cuts a request", number);
+    }
+
+    /** The slot that counts an entry; -1: the header does not list it. */
+    int slotOf(long entry) {
+        int operation = Operation.of(entry), k = slot[operation];
+        if (k < 0 || !Operation.asks(operation))
+            return k;
+        for (; k < operations.length && operations[k] == operation; k++)
+            if (queries[k] == amount(entry))
+                return k;
+        return -1;
     }
 
     int amount(long entry) {

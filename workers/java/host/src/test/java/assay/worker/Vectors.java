@@ -203,10 +203,11 @@ final class Vectors {
                 continue;
             JsonObject expected = o.getObject("trace");
             expect(trace.flags == expected.getInt("flags") && trace.groups == expected.getInt("groups"), "flags and groups", checked);
-            JsonArray operations = expected.getArray("operations"), amounts = expected.getArray("amounts"), threads = expected.getArray("threads");
+            JsonArray operations = expected.getArray("operations"), queries = expected.getArray("queries"), amounts = expected.getArray("amounts"), threads = expected.getArray("threads");
             expect(trace.operations.length == operations.size(), "operations", checked);
             for (int k = 0; k < trace.operations.length; k++)
-                expect(trace.operations[k] == operations.getInt(k) && trace.slot[trace.operations[k]] == k, "slot", k);
+                expect(trace.operations[k] == operations.getInt(k) && trace.queries[k] == queries.getInt(k)
+                        && trace.slot[trace.operations[k]] == operations.indexOf(operations.get(k)), "slot", k);
             for (int k = 0; k < amounts.size(); k++)
                 expect(trace.amounts[k] == amounts.getInt(k), "amount", k);
             expect(trace.threads == threads.size(), "threads", checked);
@@ -214,7 +215,8 @@ final class Vectors {
                 part(trace, t, threads.getObject(t), o.getArray("effective_indexes").getArray(t));
             for (int at = 0; at < data.length; at += 61) { // any damage is seen, or was in bytes that say nothing
                 data[at] ^= 0x5a;
-                boolean silent = at >= 40 && at < 48 || at >= 56 && at < 64 || at >= 64 + trace.operations.length && at < Trace.HEADER_BYTES;
+                boolean silent = at >= 40 && at < 48 || at >= 56 && at < 64 || at >= Trace.SLOTS_AT + trace.operations.length && at < Trace.SLOTS_AT + Trace.SLOTS_MAX
+                        || at >= Trace.SLOTS_AT + Trace.SLOTS_MAX + trace.operations.length && at < Trace.HEADER_BYTES;
                 expect(silent || traceOf(path, data) == null, "damage of a byte", at);
                 data[at] ^= 0x5a;
             }
