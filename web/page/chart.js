@@ -18,11 +18,22 @@ const kinds = {
   one: { ...overTime, ...rate, tickX: String, tickY: (v) => tick(v), lines: (t, e) => t.series.filter((s) => s.arm === e.dataset.arm), events: 'across', all: true },
   groups: { ...overTime, ...rate, tickX: String, tickY: (v) => tick(v), lines: groupLines, all: true, dashed: true, alone: true },
   stored: { ...rate, x: (s) => s.records, tickX: (v) => tick(v), at: (v) => `${si(v)} records`, lines: (t) => t.series.filter((s) => s.records && !s.aside) },
+  tasks: { x: (s) => s.done, y: (s) => s.took, lines: taskLines, tickX: (v) => tick(v), at: (v) => `${si(v)} operations of a task`, tickY: (v) => tick(v, 's'), text: (v) => si(v, 's'), fromZero: true, labels: true },
   resource: { ...overTime, x: (s) => s.at, y: (s, e) => s.beside[e.dataset.resource], lines: (t, e) => t.series.filter((s) => !s.aside && s.beside && s.beside[e.dataset.resource]), fromZero: true,
     tickY: (v, e) => resourceTick(v, data.units[e.dataset.resource]), text: (v, e) => resourceText(v, data.units[e.dataset.resource]) },
   nines: { x: (s) => s.points.map((p) => nines.get(p.q)), y: (s) => s.points.map((p) => p.ns), lines: (t) => t.latency.map((s) => ({ ...s, median: true, points: s.points.filter((p) => nines.has(p.q)) })),
     ticksX: [...nines.values()], tickX: (v) => nineNames.get(v), at: (v) => nineNames.get(v) || '', tickY: (v) => tick(v / 1e9, 's'), text: latencyText, log: true, dots: true, labels: true, nearest: true },
 };
+
+// What each task of an arm took for so many operations, faint, and the median over its tasks.
+function taskLines(table) {
+  return table.series.filter((s) => s.tasks && !s.aside).flatMap((s) => {
+    const done = (took) => took.map((_, i) => (i + 1) * s.every);
+    const longest = s.tasks.reduce((a, b) => (b.length > a.length ? b : a));
+    const middle = longest.map((_, i) => { const all = s.tasks.map((t) => t[i]).filter((v) => v != null).sort((a, b) => a - b); return all[all.length >> 1]; });
+    return [...s.tasks.map((took) => ({ arm: s.arm, median: false, done: done(took), took })), { arm: s.arm, median: true, done: done(middle), took: middle }];
+  });
+}
 
 // The groups of an arm's clients. The first is the table's own; each other one is drawn as high, for its rate is of other operations.
 function groupLines(table, element) {

@@ -123,6 +123,41 @@ func milestonesOf(phases []*record.Phase) *Milestones {
 	return &m
 }
 
+// TaskTimes are how long each thread of a trial took for each Every operations, one after the other,
+// in seconds.
+type TaskTimes struct {
+	Every uint64      `json:"every"`
+	Tasks [][]float64 `json:"tasks"`
+}
+
+// taskPointsMax is how many times of a thread a curve has: more are joined.
+const taskPointsMax = 200
+
+// TaskTimesOf returns nil where the experiment does not ask for milestones, or no thread came to two.
+// Where there are more than a curve can show, several are one.
+func TaskTimesOf(p *record.Phase) *TaskTimes {
+	if p == nil || p.Milestones == nil {
+		return nil
+	}
+	most := 0
+	for _, seconds := range p.Milestones.Seconds {
+		most = max(most, len(seconds))
+	}
+	joined := (most + taskPointsMax - 1) / taskPointsMax
+	if most < 2 || most/joined < 2 {
+		return nil
+	}
+	t := &TaskTimes{Every: p.Milestones.Every * uint64(joined)}
+	for _, seconds := range p.Milestones.Seconds {
+		took, before := []float64{}, float64(p.BeganNS)/1e9
+		for i := joined - 1; i < len(seconds); i += joined {
+			took, before = append(took, seconds[i]-before), seconds[i]
+		}
+		t.Tasks = append(t.Tasks, took)
+	}
+	return t
+}
+
 // startsApartOf is how far apart the processes of a row's clients began, at most; nil: it has one.
 func startsApartOf(phases []*record.Phase) (ns *float64) {
 	for _, p := range phases {

@@ -2,9 +2,11 @@ package facts_test
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/evidence/history"
 	"assay/internal/evidence/record"
 	"assay/internal/testkit/resulttest"
@@ -36,5 +38,27 @@ func TestRow_says_what_was_checked_and_when_threads_came_to_their_milestones(t *
 	}
 	if clean := resulttest.RowOf(t, resulttest.ResultOf(t, resulttest.CleanRun()), "put", "elm"); clean.Checked != nil || clean.Milestones != nil || clean.StartsApartNS != nil {
 		t.Errorf("a run without them has %+v", clean.Figures)
+	}
+}
+
+// Each task has the time of each so many operations, and no more of them than a curve can show.
+func TestTaskTimesOf(t *testing.T) {
+	p := &record.Phase{BeganNS: 5e8, Milestones: &record.Milestones{Every: 1000, Seconds: [][]float64{{1, 2, 5}, {1.5}, nil}}}
+	got := facts.TaskTimesOf(p)
+	if got == nil || got.Every != 1000 || !reflect.DeepEqual(got.Tasks, [][]float64{{0.5, 1, 3}, {1}, {}}) {
+		t.Errorf("task times %+v", got)
+	}
+	long := make([]float64, 600)
+	for i := range long {
+		long[i] = float64(i + 1)
+	}
+	p = &record.Phase{Milestones: &record.Milestones{Every: 10, Seconds: [][]float64{long}}}
+	if got := facts.TaskTimesOf(p); got == nil || got.Every != 30 || len(got.Tasks[0]) != 200 || got.Tasks[0][7] != 3 {
+		t.Errorf("of many: %+v", got)
+	}
+	for name, p := range map[string]*record.Phase{"no phase": nil, "not asked": {}, "one each": {Milestones: &record.Milestones{Every: 1, Seconds: [][]float64{{1}, {2}}}}} {
+		if got := facts.TaskTimesOf(p); got != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

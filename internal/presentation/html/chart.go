@@ -125,6 +125,17 @@ func growing(records []*float64) bool {
 	return high > 1.05*low
 }
 
+// TaskTimes reports whether a table has the times that tasks took for so many operations; 0: it has
+// none.
+func (p page) TaskTimes(t model.Table) (every int) {
+	for _, s := range t.Series {
+		if s.Tasks != nil && s.Median {
+			every = max(every, int(s.Tasks.Every))
+		}
+	}
+	return every
+}
+
 // WithOthers lists the arms whose group of clients had another one beside it for a part of the time: each
 // has a chart with both.
 func (p page) WithOthers(t model.Table) (arms []string) {
@@ -381,6 +392,8 @@ type chartSeries struct {
 	Events  []chartEvent       `json:"events,omitempty"`
 	At      figures            `json:"at,omitempty"` // times of what was measured beside
 	Beside  map[string]figures `json:"beside,omitempty"`
+	Every   uint64             `json:"every,omitempty"` // operations between two times of a task
+	Tasks   []figures          `json:"tasks,omitempty"` // seconds that each task took for them
 }
 
 type chartEvent struct {
@@ -426,6 +439,12 @@ func seriesOf(s model.Series, aside bool) chartSeries {
 		T: s.At, Rate: figuresOf(s.Rate)}
 	if s.Median && growing(s.Records) {
 		c.Records = figuresOf(s.Records)
+	}
+	if s.Tasks != nil && s.Median {
+		c.Every = s.Tasks.Every
+		for _, took := range s.Tasks.Tasks {
+			c.Tasks = append(c.Tasks, took)
+		}
 	}
 	for _, e := range s.Events {
 		c.Events = append(c.Events, chartEvent{e.At, e.Until, e.Kind, finding.Text(e.What)})

@@ -236,6 +236,9 @@ func (s shape) series(draw *rand.Rand, row model.Row, i, block int) model.Series
 		}
 	}
 	if m.Median && !s.withoutDetail {
+		if s.falls {
+			m.Tasks = &model.TaskTimes{Every: 10000, Tasks: [][]float64{{1, 1.2, 3}, {1.1, 1.5, 2.5, 4}}}
+		}
 		m.Beside = &model.Beside{At: m.At, Values: map[string][]*float64{"cpu": cpu, "rss": rss, "write": write, "p99": cpu}}
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 type (
 	Ceiling    = facts.Ceiling
 	Milestones = facts.Milestones
+	TaskTimes  = facts.TaskTimes
 	Estimate   = facts.Estimate
 	Ratio      = facts.Ratio
 	Standing   = facts.Standing
@@ -162,6 +163,7 @@ type Series struct {
 	Events  []Event    `json:"events,omitempty"`
 	Ended   string     `json:"ended_early,omitempty"` // why the line stops
 	Beside  *Beside    `json:"beside,omitempty"`      // only of the median trial
+	Tasks   *TaskTimes `json:"task_times,omitempty"`  // likewise, where the experiment asks for milestones
 	Groups  []Clients  `json:"groups,omitempty"`      // likewise: the other groups of clients of the phase
 }
 

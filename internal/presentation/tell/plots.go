@@ -55,6 +55,7 @@ func (p *plotter) seriesOf(t *facts.Table, key func(trial string) string) (drawn
 			if s.Median {
 				s.Beside = p.besideOf(o.Course.Samples)
 				s.Groups = groupsBeside(o, t.Phase)
+				s.Tasks = facts.TaskTimesOf(o.Phase)
 			}
 			drawn = append(drawn, s)
 		}
