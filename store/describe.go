@@ -59,8 +59,9 @@ type Description struct {
 	// maximum of a client's own pool. "": none does.
 	ConnectionsOption string `json:"connections_option,omitempty"`
 
-	KeyBytesMin   int `json:"key_bytes_min,omitempty"` // 0: the empty key is a key
-	KeyBytesMax   int `json:"key_bytes_max,omitempty"` // 0: no limit but memory
+	KeyBytesMin   int `json:"key_bytes_min,omitempty"`   // 0: the empty key is a key
+	KeyBytesMax   int `json:"key_bytes_max,omitempty"`   // 0: no limit but memory
+	ValueBytesMin int `json:"value_bytes_min,omitempty"` // 0: the empty value is a value
 	ValueBytesMax int `json:"value_bytes_max,omitempty"`
 	// ValueBytesOption is the option, an Int or Bytes, that ValueBytesMax follows, which is then
 	// its default: records of one width, for example. "": none does. It may be a Choice, of which

@@ -526,6 +526,14 @@ func limitsRule(b *bench) error {
 			return err
 		}
 	}
+	if least := b.description.ValueBytesMin; least > 0 {
+		s := b.script(1)
+		s.valueMin = 0
+		s.do(0, trace.Upsert, b.base(s.keys), least-1)
+		if err := try(fmt.Sprintf("a value of %d bytes, one below the least", least-1), s); err != nil {
+			return err
+		}
+	}
 	if limit := b.description.KeyBytesMax; limit > 0 && limit < 65535 && (!b.description.KeyText || limit < 500) {
 		s := b.script(1)
 		s.keys = b.keysOf(limit + 1)

@@ -64,7 +64,7 @@ func describeRule(b *bench) error {
 		value int
 	}{
 		{"handles_max", d.HandlesMax}, {"key_bytes_min", d.KeyBytesMin}, {"key_bytes_max", d.KeyBytesMax},
-		{"value_bytes_max", d.ValueBytesMax}, {"batch_max", d.BatchMax},
+		{"value_bytes_min", d.ValueBytesMin}, {"value_bytes_max", d.ValueBytesMax}, {"batch_max", d.BatchMax},
 	} {
 		if limit.value < 0 {
 			b.fault("%s is %d, expected at least 0", limit.name, limit.value)
@@ -83,6 +83,9 @@ func describeRule(b *bench) error {
 	}
 	if d.KeyBytesMax > 0 && d.KeyBytesMin > d.KeyBytesMax {
 		b.fault("key_bytes_min is %d, above key_bytes_max, %d", d.KeyBytesMin, d.KeyBytesMax)
+	}
+	if d.ValueBytesMax > 0 && d.ValueBytesMin > d.ValueBytesMax {
+		b.fault("value_bytes_min is %d, above value_bytes_max, %d", d.ValueBytesMin, d.ValueBytesMax)
 	}
 	if d.BatchAtomic && !d.Abilities.Batch {
 		b.fault("batch_atomic is claimed, but there are no batches")

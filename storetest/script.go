@@ -15,7 +15,8 @@ type script struct {
 	amounts []uint32
 	flags   uint32
 
-	valueMax     int // longer values are made to fit; 0: none are
+	valueMin     int // shorter values are made to fit
+	valueMax     int // longer ones too; 0: none are
 	keys         keyval.KeyShape
 	poolSeed     uint64
 	tag          uint32 // the trial's
@@ -36,12 +37,16 @@ const trialTag = 0x5eed5eed
 // script returns an empty script for some threads, with keys that suit the driver. It is verified,
 // and each thread goes through its entries once.
 func (b *bench) script(threads int) *script {
-	return &script{threads: make([]trace.Thread, threads), valueMax: b.description.ValueBytesMax, keys: b.keys(), poolSeed: 1, tag: trialTag, clock: "monotonic"}
+	return &script{threads: make([]trace.Thread, threads), valueMin: b.description.ValueBytesMin, valueMax: b.description.ValueBytesMax, keys: b.keys(), poolSeed: 1, tag: trialTag, clock: "monotonic"}
 }
 
 // classOf returns the size class of an operation. A value that is longer than the driver claims to
-// take becomes one of the upper half of what it takes, so that lengths which differ still do.
+// take becomes one of the upper half of what it takes, so that lengths which differ still do; one that
+// is shorter becomes the shortest.
 func (s *script) classOf(o trace.Operation, amount int) uint8 {
+	if o.Puts() {
+		amount = max(amount, s.valueMin)
+	}
 	if o.Puts() && s.valueMax > 0 && amount > s.valueMax {
 		amount = s.valueMax - amount%(s.valueMax/2+1)
 	}

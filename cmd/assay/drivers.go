@@ -264,7 +264,7 @@ func printDriver(w io.Writer, d store.Description) error {
 	fmt.Fprintf(w, "%s: %s\n", d.Name, d.Summary)
 	fmt.Fprintf(w, "library   %s, licence %s\n", orDash(strings.TrimSpace(d.Library+" "+d.Version)), orDash(d.Licence))
 	fmt.Fprintf(w, "abilities %s\n", orDash(strings.Join(d.Abilities.List(), ", ")))
-	fmt.Fprintf(w, "limits    keys %d to %s bytes, values up to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
+	fmt.Fprintf(w, "limits    keys %d to %s bytes, values %d to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), d.ValueBytesMin, limit(d.ValueBytesMax))
 	if d.TokenIndexes {
 		fmt.Fprintln(w, "indexes   ordered, and of the words of a text")
 	}

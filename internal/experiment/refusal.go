@@ -209,6 +209,9 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	if e.Keys.Bytes > 0 && e.Keys.Bytes < d.KeyBytesMin {
 		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver needs at least %d", s.Name, e.Keys.Bytes, d.KeyBytesMin)}
 	}
+	if shortest := e.ValueBytesMin(cell); shortest < d.ValueBytesMin {
+		return &Refusal{"values", fmt.Sprintf("%s can't store values of %d bytes: its driver needs at least %d", s.Name, shortest, d.ValueBytesMin)}
+	}
 	value := e.ValueBytesMax(cell)
 	if d.ValueBytesMax > 0 && value > d.ValueBytesMax {
 		reason := fmt.Sprintf("%s can't store values of %d bytes: its driver takes at most %d", s.Name, value, d.ValueBytesMax)
@@ -220,26 +223,43 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	return nil
 }
 
-// ValueBytesMax returns the length of the longest value of a cell.
+// ValueBytesMin returns the length of the shortest value of a cell, and ValueBytesMax that of the
+// longest.
+func (e *Experiment) ValueBytesMin(cell Cell) int {
+	if record := e.Values.Record(); record != nil {
+		return record.BytesMin()
+	}
+	return slices.Min(e.valueLengths(cell))
+}
+
 func (e *Experiment) ValueBytesMax(cell Cell) int {
 	if record := e.Values.Record(); record != nil {
 		return record.BytesMax()
 	}
-	longest := 0
+	return slices.Max(e.valueLengths(cell))
+}
+
+// valueLengths returns the lengths of a cell's values: of the experiment, and of steps of requests
+// that have one of their own.
+func (e *Experiment) valueLengths(cell Cell) (lengths []int) {
+	for _, size := range e.Values.Sizes {
+		if size.Weight > 0 {
+			lengths = append(lengths, size.Bytes)
+		}
+	}
+	if len(lengths) == 0 {
+		lengths = append(lengths, cell.ValueBytes)
+	}
 	for _, p := range e.Phases {
 		for _, part := range p.Parts() {
 			for _, s := range part.Request {
-				longest = max(longest, s.Bytes)
+				if s.Bytes > 0 {
+					lengths = append(lengths, s.Bytes)
+				}
 			}
 		}
 	}
-	if len(e.Values.Sizes) == 0 {
-		longest = max(longest, cell.ValueBytes)
-	}
-	for _, size := range e.Values.Sizes {
-		longest = max(longest, size.Bytes)
-	}
-	return longest
+	return lengths
 }
 
 // refusePhase says why a store can't do a phase, by the first of its parts that it can't do.

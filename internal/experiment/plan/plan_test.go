@@ -252,6 +252,8 @@ func TestRefusalReasons(t *testing.T) {
 			d.ValueBytesMax, d.ValueBytesOption = 99, "width_bytes"
 		}, "at most 99, which its option width_bytes sets"},
 		{"value", func(d *store.Description, _ *experiment.Cell, _ *experiment.Phase) { d.ValueBytesMax = 99 }, "values of 100 bytes"},
+		{"short value", func(d *store.Description, _ *experiment.Cell, _ *experiment.Phase) { d.ValueBytesMin = 101 }, "values of 100 bytes: its driver needs at least 101"},
+		{"value at the least", func(d *store.Description, _ *experiment.Cell, _ *experiment.Phase) { d.ValueBytesMin = 100 }, ""},
 		{"shared", func(d *store.Description, c *experiment.Cell, _ *experiment.Phase) {
 			d.HandlesShareable, c.Handles, c.Threads = false, experiment.Shared, 2
 		}, "can't share"},

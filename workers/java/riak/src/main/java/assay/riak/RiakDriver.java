@@ -39,9 +39,10 @@ public final class RiakDriver implements Driver {
                 .set("eventual", true)
                 .set("key_bytes_min", 1)
                 .set("key_bytes_max", Objects.KEY_BYTES_MAX)
+                .set("value_bytes_min", 1) // the client refuses empty ones
                 .set("value_bytes_max", Objects.VALUE_BYTES_MAX)
                 .set("note", "tested against a stand-in, since no package has a Riak; a put that directly follows a get of the same key by the same thread sends the vector clock back; nothing is tried twice; "
-                        + "there is no compare-and-swap and no add; a delete does not tell if there was a record; records are in the bucket assay, whose properties are the server's; the client refuses empty values; no TLS and no login");
+                        + "there is no compare-and-swap and no add; a delete does not tell if there was a record; records are in the bucket assay, whose properties are the server's; no TLS and no login");
     }
 
     @Override
