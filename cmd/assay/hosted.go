@@ -53,7 +53,7 @@ var jvmPrograms = []sideProgram{
 	{program: "mvstore", drivers: []string{"mvstore"}},
 	{program: "jdbc", drivers: []string{"jdbc-mariadb", "jdbc-mysql", "jdbc-postgres"}, servers: []string{"mariadb", "mariadb", "postgres"}},
 	{program: "rocksdb", drivers: []string{"rocksdb-java"}},
-	{program: "tokyocabinet", drivers: []string{"tokyocabinet-hash-java", "tokyocabinet-btree-java", "tokyocabinet-fixed-java"}},
+	{program: "tokyocabinet", drivers: []string{"tokyocabinet-hash-java", "tokyocabinet-btree-java", "tokyocabinet-fixed-java", "tokyocabinet-table-java"}},
 	{program: "lmdb", drivers: []string{"lmdb-java"}},
 	{program: "mongodb", drivers: []string{"mongodb-java"}, servers: []string{"mongodb"}},
 	{program: "cassandra", drivers: []string{"cassandra-java"}, servers: []string{"cassandra"}},

@@ -4,6 +4,7 @@ package java_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,7 +152,9 @@ func target(t *testing.T, program, driver string, endpoints []string, options ma
 		Command: []string{worker(built(t), program), "-XX:TieredStopAtLevel=1"}, Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
 	}
 	if !long() {
-		if target.Rules = brief; strings.HasPrefix(driver, "jdbc-") || slices.Contains([]string{"rocksdb", "tokyocabinet", "lmdb", "mongodb", "riak"}, program) {
+		if target.Rules = brief; driver == "tokyocabinet-table-java" {
+			target.Rules = []string{"record-columns", "define", "add"} // its key and values are the hash's
+		} else if strings.HasPrefix(driver, "jdbc-") || slices.Contains([]string{"rocksdb", "tokyocabinet", "lmdb", "mongodb", "riak"}, program) {
 			target.Rules = ofStore
 		}
 	}
@@ -161,7 +164,7 @@ func target(t *testing.T, program, driver string, endpoints []string, options ma
 // The drivers without a server pass the conformance kit.
 func TestConformance(t *testing.T) {
 	for driver, program := range map[string]string{"null-java": "host", "memory-java": "host", "mvstore": "mvstore", "rocksdb-java": "rocksdb",
-		"tokyocabinet-hash-java": "tokyocabinet", "tokyocabinet-btree-java": "tokyocabinet", "tokyocabinet-fixed-java": "tokyocabinet", "lmdb-java": "lmdb"} {
+		"tokyocabinet-hash-java": "tokyocabinet", "tokyocabinet-btree-java": "tokyocabinet", "tokyocabinet-fixed-java": "tokyocabinet", "tokyocabinet-table-java": "tokyocabinet", "lmdb-java": "lmdb"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			conformance(t, program, driver, nil, nil)
@@ -175,20 +178,66 @@ func TestMemcachedConformance(t *testing.T) {
 	if !ok {
 		t.Fatal("memcached can't be started")
 	}
-	protocols := []string{"text"}
-	if long() {
-		protocols = append(protocols, "binary")
-	}
-	for _, client := range []string{"whalin", "spymemcached", "xmemcached", "folsom"} {
-		for _, protocol := range protocols {
-			t.Run(client+"/"+protocol, func(t *testing.T) {
+	clients := []string{"whalin", "spymemcached", "xmemcached", "folsom"}
+	for _, c := range []struct {
+		name    string
+		clients []string
+		server  map[string]string
+		options map[string]string
+		long    bool     // it differs from another by what the kit holds of others
+		rules   []string // without ASSAY_LONG; nil: brief
+	}{
+		{name: "text", clients: clients, options: map[string]string{"protocol": "text"}},
+		{name: "binary", clients: clients, options: map[string]string{"protocol": "binary"}, long: true},
+		{name: "sasl", clients: clients, server: map[string]string{"login": "true", "login_by": "sasl"}, options: map[string]string{"protocol": "binary"}, rules: ofStore},
+		{name: "udp", clients: []string{"whalin"}, server: map[string]string{"udp": "true"}, options: map[string]string{"protocol": "udp"}, rules: ofStore},
+		{name: "object", clients: clients, options: map[string]string{"values": "object"}, long: true},
+		{name: "custom", clients: clients, options: map[string]string{"values": "custom"}, rules: ofStore},
+	} {
+		for _, client := range c.clients {
+			t.Run(client+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
+				if c.long && !long() {
+					t.Skip("skipped: it differs from another little: ASSAY_LONG=1")
+				}
 				if _, err := os.Stat(worker(built(t), client)); err != nil {
 					t.Skipf("the worker of %s is not built: make jvm", client)
 				}
-				server := servertest.Start(t, program, store.D0, nil)
-				conformance(t, client, client, []string{server.Endpoint()}, map[string]string{"protocol": protocol})
+				server := servertest.Start(t, program, store.D0, c.server)
+				options := server.Guard.DriverOptions()
+				maps.Copy(options, c.options)
+				target := target(t, client, client, []string{server.Endpoint()}, options)
+				if !long() && c.rules != nil {
+					target.Rules = c.rules
+				}
+				storetest.Test(t, target)
 			})
+		}
+	}
+}
+
+// What a client of memcached has not is refused, and says what is had.
+func TestMemcachedClientsRefuse(t *testing.T) {
+	t.Parallel()
+	folder := built(t)
+	credentials := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(credentials, []byte("someone:secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func(driver, options string) string {
+		return `{"id":1,"command":"open","open":{"driver":"` + driver + `","endpoints":["127.0.0.1:1"],"durability":"D0","handles":"shared","threads":1,"options":{` + options + `}}}`
+	}
+	for _, c := range []struct{ client, options, says string }{
+		{"spymemcached", `"protocol":"udp"`, `"class":"bad_request"`},
+		{"folsom", `"protocol":"udp"`, "no choice of: text binary"},
+		{"xmemcached", `"credentials_file":"` + credentials + `"`, "set protocol: binary"},
+		{"whalin", `"protocol":"udp","credentials_file":"` + credentials + `"`, "set protocol: binary"},
+	} {
+		command := exec.Command(worker(folder, c.client))
+		command.Stdin = strings.NewReader(strings.ReplaceAll(open(c.client, c.options), `\`, `\\`) + "\n")
+		output, err := command.Output()
+		if said := strings.ReplaceAll(string(output), `\"`, `"`); err != nil || !strings.Contains(said, c.says) {
+			t.Errorf("%s with %s: %v %s, expected %q", c.client, c.options, err, output, c.says)
 		}
 	}
 }
@@ -246,6 +295,9 @@ func TestJDBCConformance(t *testing.T) {
 	}
 }
 
+// clusterParts is in how many parts the long tests hold Cassandra's client to all rules.
+const clusterParts = 8
+
 // MongoDB's, Cassandra's and Riak's clients pass it: on the in-memory Java server of MongoDB's protocol, on a
 // node of Cassandra, and on the stand-in for Riak.
 func TestDocumentAndClusterConformance(t *testing.T) {
@@ -257,12 +309,13 @@ func TestDocumentAndClusterConformance(t *testing.T) {
 		endpoints func(t *testing.T) []string
 		options   map[string]string
 		long      bool
+		whole     bool // passes all rules, in the long tests
 	}{
 		"mongodb-java": {program: "mongodb", options: map[string]string{"operation_timeout": "300s"}, endpoints: func(t *testing.T) []string { return start(t, mongojava.Program, store.D0) }},
 		// A node takes half a minute to start, and 1 GB.
 		"cassandra-java": {program: "cassandra", long: true, options: map[string]string{"operation_timeout": "300s"},
 			endpoints: func(t *testing.T) []string { return start(t, cassandra.Program, store.D2) }},
-		"riak-java": {program: "riak", options: map[string]string{"operation_timeout": "300s"}, endpoints: func(t *testing.T) []string { return riakstandin.Start(t, 1).Endpoints }},
+		"riak-java": {program: "riak", whole: true, options: map[string]string{"operation_timeout": "300s"}, endpoints: func(t *testing.T) []string { return riakstandin.Start(t, 1).Endpoints }},
 	} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
@@ -272,8 +325,20 @@ func TestDocumentAndClusterConformance(t *testing.T) {
 			if _, err := os.Stat(worker(built(t), c.program)); err != nil {
 				t.Skipf("the worker of %s is not built: make jvm", c.program)
 			}
+			if c.long { // in parts, each of which has a node of its own: the whole takes too long for one test
+				names := storetest.RuleNames()
+				each := (len(names) + clusterParts - 1) / clusterParts
+				for rules := range slices.Chunk(names, each) {
+					t.Run("from "+rules[0], func(t *testing.T) {
+						target := target(t, c.program, driver, c.endpoints(t), c.options)
+						target.Rules = rules
+						storetest.Test(t, target)
+					})
+				}
+				return
+			}
 			target := target(t, c.program, driver, c.endpoints(t), c.options)
-			if !c.long { // all rules ask for what is not here: classes of a mongod, and empty values of Riak's client
+			if !c.whole || !long() { // all rules ask for what is not here: classes of a mongod
 				target.Rules = ofStore
 			}
 			storetest.Test(t, target)

@@ -17,6 +17,7 @@ import (
 var engineOf = map[string]string{
 	"tokyocabinet-hash-java": "tokyocabinet-hash", "tokyocabinet-btree-java": "tokyocabinet-btree",
 	"tokyocabinet-fixed-java": "tokyocabinet-fixed",
+	"tokyocabinet-table-java": "tokyocabinet-table",
 	"rocksdb-java":            "rocksdb", "lmdb-java": "lmdb", "sqlite": "sqlite-c",
 }
 

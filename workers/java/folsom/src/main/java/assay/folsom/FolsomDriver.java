@@ -9,12 +9,17 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.Credentials;
 import assay.drivers.MemcachedServers;
+import assay.drivers.Serialisation;
 import com.spotify.folsom.GetResult;
 import com.spotify.folsom.MemcacheClient;
 import com.spotify.folsom.MemcacheClientBuilder;
 import com.spotify.folsom.MemcacheStatus;
+import com.spotify.folsom.Transcoder;
+import com.spotify.folsom.transcoder.SerializableObjectTranscoder;
 import java.io.IOException;
+import java.io.Serializable;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -27,6 +32,8 @@ public final class FolsomDriver implements Driver {
                 .library("com.spotify:folsom", MemcacheClient.class, "Apache-2.0")
                 .durability("D0", "the server keeps everything in memory alone")
                 .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Serialisation.OPTION)
+                .option(Credentials.OPTION)
                 .option(Option.of("connections", "int", "1", "withConnections: sockets for each server"))
                 .option(Option.of("timeout", "duration", "3s", "requestTimeoutMillis: how long an operation is waited for"))
                 .set("handles_shareable", true)
@@ -35,8 +42,7 @@ public final class FolsomDriver implements Driver {
                 .set("key_bytes_min", 1)
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
-                .set("value_bytes_max", (1 << 20) - 512)
-                .set("note", "values are byte arrays, as newByteArrayClient takes them");
+                .set("value_bytes_max", (1 << 20) - 512);
     }
 
     @Override
@@ -53,26 +59,30 @@ public final class FolsomDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final Credentials credentials;
+        private final Serialisation serialisation;
         private final MemcachedServers servers;
 
         Servers(Config config) throws Exception {
             this.config = config;
-            servers = new MemcachedServers(config.endpoints, null);
+            credentials = new Credentials(config.options).needBinary(config.options);
+            serialisation = new Serialisation(config.options);
+            servers = new MemcachedServers(config.endpoints, null, credentials);
         }
 
         @Override
         public Map<String, Double> stats() {
-            return servers.stats();
+            return serialisation.stats(servers.stats());
         }
 
         @Override
         public Handle open() throws Exception {
-            return new Client(config);
+            return new Client(config, credentials, serialisation);
         }
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "connections", config.options.text("connections"));
+            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "connections", config.options.text("connections"), "values", config.options.text("values"));
         }
 
         @Override
@@ -81,21 +91,59 @@ public final class FolsomDriver implements Driver {
         }
     }
 
+    /** What newByteArrayClient has. */
+    private static final class Plain implements Transcoder<Object> {
+        @Override
+        public byte[] encode(Object value) {
+            return (byte[]) value;
+        }
+
+        @Override
+        public Object decode(byte[] bytes) {
+            return bytes;
+        }
+    }
+
+    /** Objects, by the client's own serialisation or by ours, and what it costs. */
+    private static final class Timed implements Transcoder<Object> {
+        private static final Transcoder<Serializable> OWN = SerializableObjectTranscoder.getInstance();
+
+        private final Serialisation serialisation;
+
+        Timed(Serialisation serialisation) {
+            this.serialisation = serialisation;
+        }
+
+        @Override
+        public byte[] encode(Object item) {
+            return serialisation.serialise(() -> serialisation.custom ? Serialisation.encode(item) : OWN.encode((Serializable) item));
+        }
+
+        @Override
+        public Object decode(byte[] bytes) {
+            return serialisation.deserialise(() -> serialisation.custom ? Serialisation.decode(bytes) : OWN.decode(bytes));
+        }
+    }
+
     private static final class Client implements Handle.Add, Handle.CompareAndSwap {
         private static final int FOREVER = 0;
         private static final int CONNECT_SECONDS = 30;
 
-        private final MemcacheClient<byte[]> client;
+        private final MemcacheClient<Object> client;
+        private final Serialisation serialisation;
 
         @SuppressWarnings("deprecation") // withRequestTimeoutMillis: 1.21.0 names no other
-        Client(Config config) throws Exception {
-            var builder = MemcacheClientBuilder.newByteArrayClient()
+        Client(Config config, Credentials credentials, Serialisation serialisation) throws Exception {
+            this.serialisation = serialisation;
+            MemcacheClientBuilder<Object> builder = new MemcacheClientBuilder<Object>(serialisation.bytes ? new Plain() : new Timed(serialisation))
                     .withRequestTimeoutMillis(TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout")));
             builder.withConnections(config.options.integer("connections"));
             for (String endpoint : config.endpoints) {
                 int colon = endpoint.lastIndexOf(':');
                 builder = builder.withAddress(endpoint.substring(0, colon), Integer.parseInt(endpoint.substring(colon + 1)));
             }
+            if (!credentials.user.isEmpty())
+                builder = builder.withUsernamePassword(credentials.user, credentials.password);
             client = config.options.text("protocol").equals("binary") ? builder.connectBinary() : builder.connectAscii();
             try {
                 client.awaitFullyConnected(CONNECT_SECONDS, TimeUnit.SECONDS);
@@ -126,16 +174,16 @@ public final class FolsomDriver implements Driver {
 
         @Override
         public Status get(Bytes key, Bytes value) throws Exception {
-            byte[] found = await(client.get(key.toText()));
+            Object found = await(client.get(key.toText()));
             if (found == null)
                 return Status.MISS;
-            value.set(found);
+            value.set(serialisation.value(found));
             return Status.OK;
         }
 
         @Override
         public Status put(Bytes key, Bytes value) throws Exception {
-            MemcacheStatus status = await(client.set(key.toText(), value.toArray(), FOREVER));
+            MemcacheStatus status = await(client.set(key.toText(), serialisation.given(value.toArray()), FOREVER));
             if (status != MemcacheStatus.OK)
                 throw new IOException("the server answered " + status);
             return Status.OK;
@@ -148,18 +196,18 @@ public final class FolsomDriver implements Driver {
 
         @Override
         public Status add(Bytes key, Bytes value) throws Exception {
-            return judge(await(client.add(key.toText(), value.toArray(), FOREVER)));
+            return judge(await(client.add(key.toText(), serialisation.given(value.toArray()), FOREVER)));
         }
 
         @Override
         public Status compareAndSwap(Bytes key, Bytes old, Bytes value) throws Exception {
             String name = key.toText();
-            GetResult<byte[]> there = await(client.casGet(name));
+            GetResult<Object> there = await(client.casGet(name));
             if (there == null)
                 return Status.MISS;
-            if (!old.isSame(there.getValue()))
+            if (!old.isSame(serialisation.value(there.getValue())))
                 return Status.CONFLICT;
-            return judge(await(client.set(name, value.toArray(), FOREVER, there.getCas())));
+            return judge(await(client.set(name, serialisation.given(value.toArray()), FOREVER, there.getCas())));
         }
 
         @Override

@@ -22,6 +22,13 @@ public final class Credentials {
         password = login.substring(parts + 1);
     }
 
+    /** SASL is of memcached's binary protocol alone. */
+    public Credentials needBinary(Options options) throws RefusedException {
+        if (!user.isEmpty() && !options.text("protocol").equals("binary"))
+            throw new RefusedException("memcached takes a login by SASL over its binary protocol alone: set protocol: binary");
+        return this;
+    }
+
     private static String read(String file) throws RefusedException {
         if (file.isEmpty())
             return "";

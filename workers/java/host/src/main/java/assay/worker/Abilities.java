@@ -12,6 +12,7 @@ final class Abilities {
     final boolean add;
     final boolean compareAndSwap;
     final boolean sync;
+    final boolean records;
 
     Abilities(Driver driver) {
         Class<?> handle = driver.handleType();
@@ -19,6 +20,7 @@ final class Abilities {
         scan = Handle.Scan.class.isAssignableFrom(handle);
         add = Handle.Add.class.isAssignableFrom(handle);
         compareAndSwap = Handle.CompareAndSwap.class.isAssignableFrom(handle);
+        records = Store.Records.class.isAssignableFrom(driver.storeType());
         sync = Store.Sync.class.isAssignableFrom(driver.storeType());
     }
 
@@ -31,6 +33,7 @@ final class Abilities {
         told.put("compare_and_swap", compareAndSwap);
         told.put("sync", sync);
         told.put("inspect", true);
+        told.put("records", records);
         return told;
     }
 

@@ -35,6 +35,10 @@ final class Definition {
             checkQuery(query);
     }
 
+    List<String> names() {
+        return List.copyOf(names);
+    }
+
     private RecordShape readColumns(List<Object> list) throws Refusal {
         if (list.isEmpty() || list.size() > COLUMNS_MAX)
             throw Refusal.badRequest("define needs 1 to %d columns", COLUMNS_MAX);

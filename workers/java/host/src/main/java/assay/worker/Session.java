@@ -292,7 +292,7 @@ final class Session {
         }
     }
 
-    /** Columns are the worker's alone: no driver in Java has the ability records. */
+    /** Where the driver has not the ability records, columns are the worker's alone. */
     private JsonObject define(Fields fields) throws Refusal {
         if (definition != null)
             throw Refusal.badRequest("define twice: the columns hold until close");
@@ -301,7 +301,13 @@ final class Session {
                 throw Refusal.badRequest("define after the first prepare");
         Definition made = new Definition(fields);
         if (made.hasIndexes)
-            throw Refusal.refused("%s has no columns of its own, and so no indexes", driverName());
+            throw Refusal.refused("%s has no indexes", driverName());
+        if (store instanceof Store.Records)
+            try {
+                ((Store.Records) store).define(made.names());
+            } catch (Throwable thrown) {
+                throw Refusal.of("define", thrown);
+            }
         definition = made;
         return new JsonObject();
     }

@@ -9,7 +9,9 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.Credentials;
 import assay.drivers.MemcachedServers;
+import assay.drivers.Serialisation;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +27,8 @@ import net.spy.memcached.DefaultHashAlgorithm;
 import net.spy.memcached.KetamaConnectionFactory;
 import net.spy.memcached.KetamaNodeKeyFormatter;
 import net.spy.memcached.MemcachedClient;
+import net.spy.memcached.auth.AuthDescriptor;
+import net.spy.memcached.auth.PlainCallbackHandler;
 import net.spy.memcached.internal.OperationFuture;
 import net.spy.memcached.OperationFactory;
 import net.spy.memcached.ops.OperationStatus;
@@ -40,6 +44,8 @@ public final class SpymemcachedDriver implements Driver {
                 .library("net.spy:spymemcached", MemcachedClient.class, "MIT")
                 .durability("D0", "the server keeps everything in memory alone")
                 .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Serialisation.OPTION)
+                .option(Credentials.OPTION)
                 .option(Option.of("weights", "string", "", "a weight for each endpoint, in their order: 3,1,1; keys are then spread by ketama. Unset: by the key's hash alone"))
                 .option(Option.of("timeout", "duration", "2500ms", "operationTimeout: how long an operation is waited for"))
                 .set("handles_shareable", true)
@@ -48,7 +54,7 @@ public final class SpymemcachedDriver implements Driver {
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
                 .set("value_bytes_max", (1 << 20) - 512)
-                .set("note", "values are byte arrays, which its transcoder passes through, uncompressed; nothing is evicted only while the server has room");
+                .set("note", "values are uncompressed; nothing is evicted only while the server has room");
     }
 
     @Override
@@ -65,27 +71,31 @@ public final class SpymemcachedDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final Credentials credentials;
+        private final Serialisation serialisation;
         private final MemcachedServers servers;
 
         Servers(Config config) throws Exception {
             this.config = config;
-            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()));
+            credentials = new Credentials(config.options).needBinary(config.options);
+            serialisation = new Serialisation(config.options);
+            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()), credentials);
         }
 
         @Override
         public Map<String, Double> stats() {
-            return servers.stats();
+            return serialisation.stats(servers.stats());
         }
 
         @Override
         public Handle open() throws Exception {
-            return new Client(config);
+            return new Client(config, credentials, serialisation);
         }
 
         @Override
         public Map<String, String> settings() {
             return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "weights",
-                    config.options.text("weights"));
+                    config.options.text("weights"), "values", config.options.text("values"));
         }
 
         @Override
@@ -95,7 +105,7 @@ public final class SpymemcachedDriver implements Driver {
     }
 
     /** Passes byte arrays through, whatever the flags, and never compresses: the length is the trace's. */
-    private static final class Plain extends SerializingTranscoder {
+    private static class Plain extends SerializingTranscoder {
         Plain() {
             setCompressionThreshold(Integer.MAX_VALUE);
         }
@@ -103,6 +113,27 @@ public final class SpymemcachedDriver implements Driver {
         @Override
         public boolean asyncDecode(CachedData data) {
             return false;
+        }
+    }
+
+    /** Objects, by the client's own serialisation or by ours, and what it costs. */
+    private static final class Timed extends Plain {
+        private static final int NO_FLAGS = 0;
+
+        private final Serialisation serialisation;
+
+        Timed(Serialisation serialisation) {
+            this.serialisation = serialisation;
+        }
+
+        @Override
+        public CachedData encode(Object item) {
+            return serialisation.serialise(() -> serialisation.custom ? new CachedData(NO_FLAGS, Serialisation.encode(item), getMaxSize()) : super.encode(item));
+        }
+
+        @Override
+        public Object decode(CachedData data) {
+            return serialisation.deserialise(() -> serialisation.custom ? Serialisation.decode(data.getData()) : super.decode(data));
         }
     }
 
@@ -139,6 +170,11 @@ public final class SpymemcachedDriver implements Driver {
         }
 
         @Override
+        public AuthDescriptor getAuthDescriptor() {
+            return plain.getAuthDescriptor();
+        }
+
+        @Override
         public boolean isDaemon() {
             return true;
         }
@@ -149,14 +185,19 @@ public final class SpymemcachedDriver implements Driver {
 
         private final MemcachedClient client;
         private final long timeoutMs;
+        private final Serialisation serialisation;
 
-        Client(Config config) throws Exception {
+        Client(Config config, Credentials credentials, Serialisation serialisation) throws Exception {
+            this.serialisation = serialisation;
             timeoutMs = TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout"));
             var protocol = config.options.text("protocol").equals("binary") ? ConnectionFactoryBuilder.Protocol.BINARY : ConnectionFactoryBuilder.Protocol.TEXT;
             List<InetSocketAddress> servers = AddrUtil.getAddresses(config.endpoints);
             int[] weights = config.options.integers("weights", servers.size());
-            ConnectionFactory plain = new ConnectionFactoryBuilder().setProtocol(protocol).setOpTimeout(timeoutMs)
-                    .setTranscoder(new Plain()).setDaemon(true).build();
+            ConnectionFactoryBuilder builder = new ConnectionFactoryBuilder().setProtocol(protocol).setOpTimeout(timeoutMs)
+                    .setTranscoder(serialisation.bytes ? new Plain() : new Timed(serialisation)).setDaemon(true);
+            if (!credentials.user.isEmpty())
+                builder.setAuthDescriptor(new AuthDescriptor(new String[] {"PLAIN"}, new PlainCallbackHandler(credentials.user, credentials.password)));
+            ConnectionFactory plain = builder.build();
             client = new MemcachedClient(weights == null ? plain : new Weighted(plain, servers, weights), servers);
             try {
                 client.getVersions(); // a client connects in the background, and says nothing where it can't
@@ -193,13 +234,13 @@ public final class SpymemcachedDriver implements Driver {
             Object found = future.get(timeoutMs, TimeUnit.MILLISECONDS);
             if (found == null)
                 return missed(future.getStatus());
-            value.set((byte[]) found);
+            value.set(serialisation.value(found));
             return Status.OK;
         }
 
         @Override
         public Status put(Bytes key, Bytes value) throws Exception {
-            var future = client.set(key.toText(), FOREVER, value.toArray());
+            var future = client.set(key.toText(), FOREVER, serialisation.given(value.toArray()));
             await(future);
             return judge(future.getStatus(), null, Status.OK);
         }
@@ -213,7 +254,7 @@ public final class SpymemcachedDriver implements Driver {
 
         @Override
         public Status add(Bytes key, Bytes value) throws Exception {
-            var future = client.add(key.toText(), FOREVER, value.toArray());
+            var future = client.add(key.toText(), FOREVER, serialisation.given(value.toArray()));
             await(future);
             OperationStatus status = future.getStatus();
             return judge(status, status.getStatusCode() == StatusCode.ERR_EXISTS ? StatusCode.ERR_EXISTS : StatusCode.ERR_NOT_STORED, Status.CONFLICT);
@@ -226,9 +267,9 @@ public final class SpymemcachedDriver implements Driver {
             CASValue<Object> there = await(gets);
             if (there == null)
                 return missed(gets.getStatus());
-            if (!old.isSame((byte[]) there.getValue()))
+            if (!old.isSame(serialisation.value(there.getValue())))
                 return Status.CONFLICT;
-            CASResponse answer = await(client.asyncCAS(name, there.getCas(), (Object) value.toArray()));
+            CASResponse answer = await(client.asyncCAS(name, there.getCas(), serialisation.given(value.toArray())));
             switch (answer) {
                 case OK:
                     return Status.OK;

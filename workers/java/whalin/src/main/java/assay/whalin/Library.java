@@ -1,7 +1,11 @@
 package assay.whalin;
 
 import assay.driver.Config;
+import assay.drivers.Credentials;
+import com.schooner.MemCached.AuthInfo;
 import com.schooner.MemCached.MemcachedItem;
+import com.schooner.MemCached.SchoonerSockIOPool;
+import com.schooner.MemCached.TransCoder;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -29,8 +33,13 @@ final class Library {
     private final Object pool;
     private final Object client;
 
-    Library(String name, Config config, int maxConn, boolean binary, InvocationHandler errors) throws Exception {
-        pool = POOL.getMethod("getInstance", String.class).invoke(null, name);
+    Library(String name, Config config, int maxConn, Credentials credentials, InvocationHandler errors) throws Exception {
+        String protocol = config.options.text("protocol");
+        boolean tcp = !protocol.equals("udp"), binary = protocol.equals("binary");
+        if (!credentials.user.isEmpty()) // the pool is made with the login, and found by its name
+            SchoonerSockIOPool.getInstance(name, AuthInfo.plain(credentials.user, credentials.password));
+        pool = tcp ? POOL.getMethod("getInstance", String.class).invoke(null, name)
+                : POOL.getMethod("getInstance", String.class, boolean.class).invoke(null, name, false);
         setPool("setServers", String[].class, config.endpoints.toArray(String[]::new));
         int[] weights = config.options.integers("weights", config.endpoints.size());
         if (weights != null)
@@ -43,7 +52,7 @@ final class Library {
         setPool("setNagle", boolean.class, false);
         POOL.getMethod("initialize").invoke(pool);
         Object handler = Proxy.newProxyInstance(Library.class.getClassLoader(), new Class<?>[] {ERRORS}, errors);
-        client = newClient(name, binary, handler);
+        client = newClient(name, tcp, binary, handler);
         CLIENT.getMethod("setSanitizeKeys", boolean.class).invoke(client, false);
     }
 
@@ -67,12 +76,12 @@ final class Library {
     }
 
     /** Version 2.6.1 takes an ErrorHandler from nobody: it is put where the client looks for it. */
-    private static Object newClient(String name, boolean binary, Object handler) throws ReflectiveOperationException {
+    private static Object newClient(String name, boolean tcp, boolean binary, Object handler) throws ReflectiveOperationException {
         try {
             return CLIENT.getConstructor(String.class, boolean.class, boolean.class, ClassLoader.class, ERRORS)
-                    .newInstance(name, true, binary, null, handler);
+                    .newInstance(name, tcp, binary, null, handler);
         } catch (NoSuchMethodException e) {
-            Object made = CLIENT.getConstructor(String.class, boolean.class, boolean.class).newInstance(name, true, binary);
+            Object made = CLIENT.getConstructor(String.class, boolean.class, boolean.class).newInstance(name, tcp, binary);
             Field inner = CLIENT.getDeclaredField("client"), errors = CLIENT.getDeclaredField("errorHandler");
             inner.setAccessible(true);
             errors.setAccessible(true);
@@ -83,6 +92,10 @@ final class Library {
 
     private void setPool(String name, Class<?> type, Object value) throws ReflectiveOperationException {
         POOL.getMethod(name, type).invoke(pool, value);
+    }
+
+    void setTransCoder(TransCoder coder) throws ReflectiveOperationException {
+        CLIENT.getMethod("setTransCoder", TransCoder.class).invoke(client, coder);
     }
 
     /** How many servers answer. */

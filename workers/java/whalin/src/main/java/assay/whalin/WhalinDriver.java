@@ -9,7 +9,9 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.Credentials;
 import assay.drivers.MemcachedServers;
+import assay.drivers.Serialisation;
 import com.schooner.MemCached.MemcachedItem;
 import java.io.IOException;
 import java.lang.reflect.InvocationHandler;
@@ -22,12 +24,17 @@ import java.util.concurrent.atomic.AtomicLong;
  * failures behind null and false: an ErrorHandler of ours keeps what it swallowed.
  */
 public final class WhalinDriver implements Driver {
+    /** A request is one datagram, of which the value leaves the rest to the command and the key. */
+    private static final int DATAGRAM_VALUE_BYTES_MAX = 1000;
+
     @Override
     public Description describe() {
         return new Description("whalin", "server", "memcached by Memcached-Java-Client: a pool of sockets a client")
                 .library("com.whalin:Memcached-Java-Client", Library.CLIENT, "BSD-3-Clause")
                 .durability("D0", "the server keeps everything in memory alone")
-                .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Option.choice("protocol", "text", "memcached's protocol; udp: the text protocol in datagrams, which get lost", "text", "binary", "udp"))
+                .option(Serialisation.OPTION)
+                .option(Credentials.OPTION)
                 .option(Option.of("init_conn", "int", "1", "setInitConn: sockets that are opened first"))
                 .option(Option.of("min_conn", "int", "1", "setMinConn: the least sockets that are kept"))
                 .option(Option.of("max_conn", "int", "0", "setMaxConn: the most sockets; 0: one a thread that shares the client"))
@@ -42,7 +49,9 @@ public final class WhalinDriver implements Driver {
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
                 .set("value_bytes_max", (1 << 20) - 512)
-                .set("note", "values are byte arrays; where add, delete or a compare-and-swap is false and the client told no error, "
+                .set("value_bytes_option", "protocol")
+                .set("value_bytes_choices", Map.of("udp", DATAGRAM_VALUE_BYTES_MAX))
+                .set("note", "where add, delete or a compare-and-swap is false and the client told no error, "
                         + "that is a conflict or a miss: it does not tell a server's refusal from them; its get takes an empty value for a miss, "
                         + "so each miss is asked for a second time, by gets");
     }
@@ -61,16 +70,20 @@ public final class WhalinDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final Credentials credentials;
+        private final Serialisation serialisation;
         private final MemcachedServers servers;
 
         Servers(Config config) throws Exception {
             this.config = config;
-            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()));
+            credentials = new Credentials(config.options).needBinary(config.options);
+            serialisation = new Serialisation(config.options);
+            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()), credentials);
         }
 
         @Override
         public Map<String, Double> stats() {
-            return servers.stats();
+            return serialisation.stats(servers.stats());
         }
 
         private int maxConn() {
@@ -80,13 +93,13 @@ public final class WhalinDriver implements Driver {
 
         @Override
         public Handle open() throws Exception {
-            return new Client(config, maxConn());
+            return new Client(config, maxConn(), credentials, serialisation);
         }
 
         @Override
         public Map<String, String> settings() {
             return Map.of("protocol", config.options.text("protocol"), "initConn", config.options.text("init_conn"), "minConn", config.options.text("min_conn"), "maxConn", Integer.toString(maxConn()), "socketTO", config.options.text("timeout"),
-                    "weights", config.options.text("weights"), "failover", config.options.text("failover"));
+                    "weights", config.options.text("weights"), "failover", config.options.text("failover"), "values", config.options.text("values"));
         }
 
         @Override
@@ -102,11 +115,15 @@ public final class WhalinDriver implements Driver {
 
         private final Library library;
         private final boolean binary;
+        private final Serialisation serialisation;
         private final ThreadLocal<Throwable> swallowed = new ThreadLocal<>();
 
-        Client(Config config, int maxConn) throws Exception {
+        Client(Config config, int maxConn, Credentials credentials, Serialisation serialisation) throws Exception {
+            this.serialisation = serialisation;
             binary = config.options.text("protocol").equals("binary");
-            library = new Library("assay-" + NUMBER.incrementAndGet(), config, maxConn, binary, this);
+            library = new Library("assay-" + NUMBER.incrementAndGet(), config, maxConn, credentials, this);
+            if (!serialisation.bytes)
+                library.setTransCoder(new Timed(serialisation));
             if (library.answering() < config.endpoints.size()) { // it says nothing where it can't connect
                 library.close();
                 throw new IOException("no answer from some of " + config.endpoints);
@@ -147,15 +164,16 @@ public final class WhalinDriver implements Driver {
         @Override
         public Status get(Bytes key, Bytes value) throws Exception {
             String name = begin(key);
-            byte[] found = (byte[]) library.get(name);
+            Object found = library.get(name);
             if (found == null) {
                 check();
                 MemcachedItem item = there(name);
                 if (item == null)
                     return judge(false, Status.MISS);
-                found = valueOf(item);
+                value.set(valueOf(item));
+                return Status.OK;
             }
-            value.set(found);
+            value.set(serialisation.value(found));
             return Status.OK;
         }
 
@@ -166,13 +184,13 @@ public final class WhalinDriver implements Driver {
         }
 
         /** An empty value comes as null, from get as if the key were not there. */
-        private static byte[] valueOf(MemcachedItem item) {
-            return item.getValue() == null ? EMPTY : (byte[]) item.getValue();
+        private byte[] valueOf(MemcachedItem item) {
+            return item.getValue() == null ? EMPTY : serialisation.value(item.getValue());
         }
 
         @Override
         public Status put(Bytes key, Bytes value) throws Exception {
-            if (judge(library.set(begin(key), value.toArray()), Status.CONFLICT) == Status.OK)
+            if (judge(library.set(begin(key), serialisation.given(value.toArray())), Status.CONFLICT) == Status.OK)
                 return Status.OK;
             throw new IOException("set returned false");
         }
@@ -184,7 +202,7 @@ public final class WhalinDriver implements Driver {
 
         @Override
         public Status add(Bytes key, Bytes value) throws Exception {
-            return judge(library.add(begin(key), value.toArray()), Status.CONFLICT);
+            return judge(library.add(begin(key), serialisation.given(value.toArray())), Status.CONFLICT);
         }
 
         @Override
@@ -195,7 +213,7 @@ public final class WhalinDriver implements Driver {
                 return judge(false, Status.MISS);
             if (!old.isSame(valueOf(there)))
                 return Status.CONFLICT;
-            return judge(library.cas(name, value.toArray(), there.getCasUnique()), Status.CONFLICT);
+            return judge(library.cas(name, serialisation.given(value.toArray()), there.getCasUnique()), Status.CONFLICT);
         }
 
         @Override

@@ -9,7 +9,9 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.Credentials;
 import assay.drivers.MemcachedServers;
+import assay.drivers.Serialisation;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,9 +20,13 @@ import java.util.concurrent.TimeUnit;
 import net.rubyeye.xmemcached.GetsResponse;
 import net.rubyeye.xmemcached.MemcachedClient;
 import net.rubyeye.xmemcached.XMemcachedClientBuilder;
+import net.rubyeye.xmemcached.auth.AuthInfo;
 import net.rubyeye.xmemcached.command.BinaryCommandFactory;
 import net.rubyeye.xmemcached.command.TextCommandFactory;
+import net.rubyeye.xmemcached.transcoders.CachedData;
+import net.rubyeye.xmemcached.transcoders.CompressionMode;
 import net.rubyeye.xmemcached.transcoders.SerializingTranscoder;
+import net.rubyeye.xmemcached.transcoders.Transcoder;
 
 /** XMemcached: a handle is a client with some multiplexed sockets. */
 public final class XmemcachedDriver implements Driver {
@@ -30,6 +36,8 @@ public final class XmemcachedDriver implements Driver {
                 .library("com.googlecode.xmemcached:xmemcached", MemcachedClient.class, "Apache-2.0")
                 .durability("D0", "the server keeps everything in memory alone")
                 .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Serialisation.OPTION)
+                .option(Credentials.OPTION)
                 .option(Option.of("weights", "string", "", "a weight for each endpoint, in their order: 3,1,1. Unset: 1 for each"))
                 .option(Option.of("connections", "int", "1", "setConnectionPoolSize: sockets for each server"))
                 .option(Option.of("timeout", "duration", "5s", "opTimeout: how long an operation is waited for"))
@@ -40,7 +48,7 @@ public final class XmemcachedDriver implements Driver {
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
                 .set("value_bytes_max", (1 << 20) - 512)
-                .set("note", "values are byte arrays, which its transcoder passes through, uncompressed");
+                .set("note", "values are uncompressed");
     }
 
     @Override
@@ -57,27 +65,31 @@ public final class XmemcachedDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final Credentials credentials;
+        private final Serialisation serialisation;
         private final MemcachedServers servers;
 
         Servers(Config config) throws Exception {
             this.config = config;
-            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()));
+            credentials = new Credentials(config.options).needBinary(config.options);
+            serialisation = new Serialisation(config.options);
+            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()), credentials);
         }
 
         @Override
         public Map<String, Double> stats() {
-            return servers.stats();
+            return serialisation.stats(servers.stats());
         }
 
         @Override
         public Handle open() throws Exception {
-            return new Client(config);
+            return new Client(config, credentials, serialisation);
         }
 
         @Override
         public Map<String, String> settings() {
             return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "weights",
-                    config.options.text("weights"), "connectionPoolSize", config.options.text("connections"));
+                    config.options.text("weights"), "connectionPoolSize", config.options.text("connections"), "values", config.options.text("values"));
         }
 
         @Override
@@ -86,12 +98,67 @@ public final class XmemcachedDriver implements Driver {
         }
     }
 
+    /** Objects, by the client's own serialisation or by ours, and what it costs. */
+    private static final class Timed implements Transcoder<Object> {
+        private static final int NO_FLAGS = 0;
+
+        private final SerializingTranscoder own;
+        private final Serialisation serialisation;
+
+        Timed(SerializingTranscoder own, Serialisation serialisation) {
+            this.own = own;
+            this.serialisation = serialisation;
+        }
+
+        @Override
+        public CachedData encode(Object item) {
+            return serialisation.serialise(() -> serialisation.custom ? new CachedData(NO_FLAGS, Serialisation.encode(item)) : own.encode(item));
+        }
+
+        @Override
+        public Object decode(CachedData data) {
+            return serialisation.deserialise(() -> serialisation.custom ? Serialisation.decode(data.getData()) : own.decode(data));
+        }
+
+        @Override
+        public void setPrimitiveAsString(boolean as) {
+            own.setPrimitiveAsString(as);
+        }
+
+        @Override
+        public void setPackZeros(boolean pack) {
+            own.setPackZeros(pack);
+        }
+
+        @Override
+        public void setCompressionThreshold(int bytes) {
+            own.setCompressionThreshold(bytes);
+        }
+
+        @Override
+        public boolean isPrimitiveAsString() {
+            return own.isPrimitiveAsString();
+        }
+
+        @Override
+        public boolean isPackZeros() {
+            return own.isPackZeros();
+        }
+
+        @Override
+        public void setCompressionMode(CompressionMode mode) {
+            own.setCompressionMode(mode);
+        }
+    }
+
     private static final class Client implements Handle.Add, Handle.CompareAndSwap {
         private static final int FOREVER = 0;
 
         private final MemcachedClient client;
+        private final Serialisation serialisation;
 
-        Client(Config config) throws Exception {
+        Client(Config config, Credentials credentials, Serialisation serialisation) throws Exception {
+            this.serialisation = serialisation;
             List<InetSocketAddress> servers = new ArrayList<>();
             for (String endpoint : config.endpoints) {
                 int colon = endpoint.lastIndexOf(':');
@@ -104,7 +171,9 @@ public final class XmemcachedDriver implements Driver {
             builder.setOpTimeout(TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout")));
             SerializingTranscoder plain = new SerializingTranscoder();
             plain.setCompressionThreshold(Integer.MAX_VALUE);
-            builder.setTranscoder(plain);
+            builder.setTranscoder(serialisation.bytes ? plain : new Timed(plain, serialisation));
+            if (!credentials.user.isEmpty())
+                servers.forEach(server -> builder.addAuthInfo(server, AuthInfo.plain(credentials.user, credentials.password)));
             client = builder.build();
             if (client.getAvailableServers().size() < servers.size()) {
                 client.shutdown();
@@ -114,16 +183,16 @@ public final class XmemcachedDriver implements Driver {
 
         @Override
         public Status get(Bytes key, Bytes value) throws Exception {
-            byte[] found = client.get(key.toText());
+            Object found = client.get(key.toText());
             if (found == null)
                 return Status.MISS;
-            value.set(found);
+            value.set(serialisation.value(found));
             return Status.OK;
         }
 
         @Override
         public Status put(Bytes key, Bytes value) throws Exception {
-            if (!client.set(key.toText(), FOREVER, value.toArray()))
+            if (!client.set(key.toText(), FOREVER, serialisation.given(value.toArray())))
                 throw new java.io.IOException("set returned false");
             return Status.OK;
         }
@@ -135,19 +204,19 @@ public final class XmemcachedDriver implements Driver {
 
         @Override
         public Status add(Bytes key, Bytes value) throws Exception {
-            return client.add(key.toText(), FOREVER, value.toArray()) ? Status.OK : Status.CONFLICT;
+            return client.add(key.toText(), FOREVER, serialisation.given(value.toArray())) ? Status.OK : Status.CONFLICT;
         }
 
         /** Its cas returns false where the value is another one and where there is none: both are conflicts. */
         @Override
         public Status compareAndSwap(Bytes key, Bytes old, Bytes value) throws Exception {
             String name = key.toText();
-            GetsResponse<byte[]> there = client.gets(name);
+            GetsResponse<Object> there = client.gets(name);
             if (there == null)
                 return Status.MISS;
-            if (!old.isSame(there.getValue()))
+            if (!old.isSame(serialisation.value(there.getValue())))
                 return Status.CONFLICT;
-            return client.cas(name, FOREVER, value.toArray(), there.getCas()) ? Status.OK : Status.CONFLICT;
+            return client.cas(name, FOREVER, serialisation.given(value.toArray()), there.getCas()) ? Status.OK : Status.CONFLICT;
         }
 
         @Override
