@@ -16,11 +16,17 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import javax.security.auth.callback.Callback;
+import javax.security.auth.callback.CallbackHandler;
+import javax.security.auth.callback.NameCallback;
+import javax.security.auth.callback.PasswordCallback;
 import net.rubyeye.xmemcached.GetsResponse;
 import net.rubyeye.xmemcached.MemcachedClient;
 import net.rubyeye.xmemcached.XMemcachedClientBuilder;
 import net.rubyeye.xmemcached.auth.AuthInfo;
+import net.rubyeye.xmemcached.auth.AuthTask;
 import net.rubyeye.xmemcached.command.BinaryCommandFactory;
 import net.rubyeye.xmemcached.command.TextCommandFactory;
 import net.rubyeye.xmemcached.transcoders.CachedData;
@@ -151,6 +157,36 @@ public final class XmemcachedDriver implements Driver {
         }
     }
 
+    /** The client logs in by threads of its own, which ask here as whom, and loses a connection that is used before. */
+    private static final class Login implements CallbackHandler {
+        private static final int SECONDS = 30;
+
+        private final Credentials credentials;
+        private final CountDownLatch connections;
+
+        Login(Credentials credentials, int connections) {
+            this.credentials = credentials;
+            this.connections = new CountDownLatch(connections);
+        }
+
+        @Override
+        public void handle(Callback[] callbacks) {
+            for (Callback callback : callbacks)
+                if (callback instanceof NameCallback)
+                    ((NameCallback) callback).setName(credentials.user);
+                else if (callback instanceof PasswordCallback)
+                    ((PasswordCallback) callback).setPassword(credentials.password.toCharArray());
+            connections.countDown();
+        }
+
+        void await() throws InterruptedException {
+            connections.await(SECONDS, TimeUnit.SECONDS); // one that does not come is told by the servers that are there
+            for (Thread thread : Thread.getAllStackTraces().keySet())
+                if (thread instanceof AuthTask)
+                    thread.join(TimeUnit.SECONDS.toMillis(SECONDS));
+        }
+    }
+
     private static final class Client implements Handle.Add, Handle.CompareAndSwap {
         private static final int FOREVER = 0;
 
@@ -172,9 +208,12 @@ public final class XmemcachedDriver implements Driver {
             SerializingTranscoder plain = new SerializingTranscoder();
             plain.setCompressionThreshold(Integer.MAX_VALUE);
             builder.setTranscoder(serialisation.bytes ? plain : new Timed(plain, serialisation));
+            Login login = new Login(credentials, servers.size() * config.options.integer("connections"));
             if (!credentials.user.isEmpty())
-                servers.forEach(server -> builder.addAuthInfo(server, AuthInfo.plain(credentials.user, credentials.password)));
+                servers.forEach(server -> builder.addAuthInfo(server, new AuthInfo(login, new String[] {"PLAIN"})));
             client = builder.build();
+            if (!credentials.user.isEmpty())
+                login.await();
             if (client.getAvailableServers().size() < servers.size()) {
                 client.shutdown();
                 throw new java.net.ConnectException("no connection to some of " + config.endpoints);
