@@ -156,7 +156,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 			if phase == "" && (p.Load || p.Unmeasured) || phase != "" && p.Name != phase {
 				continue
 			}
-			series, _ := facts.Rates(run.Series[planned.ID], p.Name, p.End())
+			series, _ := facts.Rates(run.Samples(planned.ID, p.Name), p.Name, p.End())
 			if len(series.Rates) > 0 {
 				all = append(all, analysisOf(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
 			}

@@ -143,8 +143,8 @@ func TestNativeStoreIsKilledAtItsMemoryLimit(t *testing.T) {
 		if trial.State != record.Failed || !strings.HasPrefix(trial.Error, "killed by the kernel at its memory limit of 64 MiB") {
 			t.Errorf("%s: state %s, error %q", trial.Plan.ID, trial.State, trial.Error)
 		}
-		if last := trial.Phases[len(trial.Phases)-1]; last.EndedBy != record.EndedMemory || len(run.Series[trial.Plan.ID]) == 0 {
-			t.Errorf("%s ended by %q with %d samples", trial.Plan.ID, last.EndedBy, len(run.Series[trial.Plan.ID]))
+		if last := trial.Phases[len(trial.Phases)-1]; last.EndedBy != record.EndedMemory || len(run.Samples(trial.Plan.ID, "")) == 0 {
+			t.Errorf("%s ended by %q with %d samples", trial.Plan.ID, last.EndedBy, len(run.Samples(trial.Plan.ID, "")))
 		}
 	}
 }
@@ -248,8 +248,8 @@ func wantDiskFull(t *testing.T, run *record.Run, trial *record.Trial) {
 	for _, phase := range trial.Phases {
 		sampled = sampled || phase.ElapsedNS > phase.SampleNS
 	}
-	if len(trial.Phases) == 0 || sampled && len(run.Series[id]) == 0 {
-		t.Errorf("trial %s (%s: %s) has %d phases and %d samples", id, trial.State, trial.Error, len(trial.Phases), len(run.Series[id]))
+	if len(trial.Phases) == 0 || sampled && len(run.Samples(id, "")) == 0 {
+		t.Errorf("trial %s (%s: %s) has %d phases and %d samples", id, trial.State, trial.Error, len(trial.Phases), len(run.Samples(id, "")))
 		return
 	}
 	wantIdentity(t, trial)

@@ -4,17 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/tell"
 )
-
-// reportGCPercent is how much garbage a report may leave, of what it keeps: that of a thousand trials
-// takes a tenth more CPU time for a fifth less memory.
-const reportGCPercent = 50
 
 func reportCommand() *cobra.Command {
 	var s show
@@ -43,7 +38,6 @@ directories is needed: no store, no network.
 		Args:              atLeastOneDirectory,
 		ValidArgsFunction: completeDirectories,
 		RunE: func(c *cobra.Command, args []string) error {
-			debug.SetGCPercent(reportGCPercent)
 			if err := s.check(len(args)); err != nil {
 				return err
 			}

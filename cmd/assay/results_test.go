@@ -57,7 +57,7 @@ func makeRun(directory string, shape recordtest.Shape) {
 	for _, p := range run.Plan {
 		trial, err := w.TrialStarted(p.ID)
 		check(err)
-		for _, sample := range run.Series[p.ID] {
+		for _, sample := range run.Samples(p.ID, "") {
 			check(trial.Sample(sample))
 		}
 		check(trial.End(run.Trials[p.ID]))

@@ -13,9 +13,9 @@ import (
 // slow themselves is not, nor is what lies more than a minute back.
 func TestCarryover(t *testing.T) {
 	slow := func(run *record.Run, id, phase string) {
-		for i, s := range run.Series[id] {
+		for i, s := range run.InMemory[id] {
 			if s.Phase == phase {
-				run.Series[id][i].Operations = s.Operations * 9 / 10
+				run.InMemory[id][i].Operations = s.Operations * 9 / 10
 			}
 		}
 	}

@@ -50,11 +50,12 @@ func connectionsBeyond(run *record.Run, o *facts.Observation) (seen []finding.Se
 			seen = append(seen, finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most, BeganS: c.beganSeconds, Course: c.course})
 		}
 	}
-	add(finding.EndWorker, exceeding(o.Course.Samples, workersEnd, allowed))
+	samples := o.Course.Samples()
+	add(finding.EndWorker, exceeding(samples, workersEnd, allowed))
 	if o.Trial.Server == nil || cell.Handles == experiment.PerOperation {
 		return seen // others may be connected; or it has yet to see that connections were closed
 	}
-	if c := exceeding(o.Course.Samples, serversEnd(o.Course.Samples), allowed); len(seen) > 0 || c.course != finding.ConnectionsReturn {
+	if c := exceeding(samples, serversEnd(samples), allowed); len(seen) > 0 || c.course != finding.ConnectionsReturn {
 		add(finding.EndServer, c)
 	}
 	return seen

@@ -26,7 +26,7 @@ func served(handles string, pool int, worker, server func(second int) float64) *
 	first := slices.IndexFunc(run.Plan, func(p plan.Trial) bool { return p.Arm == "elm" })
 	id := run.Plan[first].ID
 	run.Trials[id].Server = &record.Server{}
-	samples := run.Series[id]
+	samples := run.InMemory[id]
 	for i := range samples {
 		s := &samples[i]
 		second := int(math.Round(s.At))

@@ -88,19 +88,19 @@ func TestDetectors(t *testing.T) {
 		{"failed", func(run *record.Run) {
 			e := resulttest.Trials(run, "elm")[2]
 			e.State, e.Cause, e.Error, e.Phases, e.Final = record.Failed, finding.CauseDied, "signal killed", nil, nil
-			delete(run.Series, e.Plan.ID)
+			delete(run.InMemory, e.Plan.ID)
 		}, []finding.Code{finding.TrialFailed}, finding.Params{"arm": "elm", "place": "D1", "trials": 1, "why": "the worker died"}},
 		{"refused", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "elm") {
 				*e = record.Trial{Plan: e.Plan, State: record.Refused, Cause: finding.CauseRefused, Error: "elm can't reach D1"}
-				delete(run.Series, e.Plan.ID)
+				delete(run.InMemory, e.Plan.ID)
 			}
 		}, nil, nil}, // the tables say so
 		{"interrupted and missing", func(run *record.Run) {
 			e := resulttest.Trials(run, "elm")
 			*e[0] = record.Trial{Plan: e[0].Plan, State: record.Interrupted, Cause: finding.CauseInterrupted, Error: "stopped by the user"}
 			delete(run.Trials, e[1].Plan.ID)
-			delete(run.Series, e[1].Plan.ID)
+			delete(run.InMemory, e[1].Plan.ID)
 		}, []finding.Code{finding.TrialsMissing}, finding.Params{"missing": 2, "planned": 25}},
 		{"an incomplete directory", func(run *record.Run) {
 			run.Faults = []record.Fault{{Code: record.FaultMissing, File: "environment.json", What: "is not there"}}
@@ -153,8 +153,8 @@ func TestDetectors(t *testing.T) {
 		{"stalls while garbage is collected", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "elm") {
 				resulttest.Scale(run, e, "put", 30, 33, 0.001)
-				for i, s := range run.Series[e.Plan.ID] {
-					run.Series[e.Plan.ID][i].Stats = record.ValuesOf(map[string]float64{"jvm_gc_copy_ns": 0.8e9 * min(3, max(0, s.At-30))})
+				for i, s := range run.InMemory[e.Plan.ID] {
+					run.InMemory[e.Plan.ID][i].Stats = record.ValuesOf(map[string]float64{"jvm_gc_copy_ns": 0.8e9 * min(3, max(0, s.At-30))})
 				}
 			}
 		}, []finding.Code{finding.RateDrops}, finding.Params{"arm": "elm", "count": 5, "collected": 5}},
@@ -169,8 +169,8 @@ func TestDetectors(t *testing.T) {
 			}
 			for id, e := range run.Trials {
 				resulttest.Shorten(run, e, 2)
-				for i := range run.Series[id] {
-					run.Series[id][i].At, run.Series[id][i].Seconds = run.Series[id][i].At/20, run.Series[id][i].Seconds/20
+				for i := range run.InMemory[id] {
+					run.InMemory[id][i].At, run.InMemory[id][i].Seconds = run.InMemory[id][i].At/20, run.InMemory[id][i].Seconds/20
 				}
 				for i := range e.Phases {
 					e.Phases[i].ElapsedNS = 1e8
@@ -352,7 +352,7 @@ func TestDetectDurabilityCost(t *testing.T) {
 			for _, planned := range run.Plan {
 				if planned.Arm == "oak" && planned.Cell == 0 || planned.Arm != "oak" && planned.Cell == 1 {
 					*run.Trials[planned.ID] = record.Trial{Plan: planned, State: record.Refused, Cause: finding.CauseRefused, Error: "can't reach it"}
-					delete(run.Series, planned.ID)
+					delete(run.InMemory, planned.ID)
 				}
 			}
 		}, false},

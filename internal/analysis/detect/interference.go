@@ -96,9 +96,9 @@ func (i *interference) part(o *facts.Observation, ran facts.Span) (b stat.Beside
 	var samples []sample
 	counts := map[uint64]int{}
 	for k, rate := range o.Course.Series.Rates {
-		at := facts.Span{From: o.Course.Samples[k].At - o.Course.Samples[k].Seconds, To: o.Course.Samples[k].At}
+		at := facts.Span{From: o.Course.Series.Ends[k] - o.Course.Seconds[k], To: o.Course.Series.Ends[k]}
 		in, out := ran.Holds(at)
-		if !in && !out || math.IsNaN(rate) || o.Course.Samples[k].Stopped != "" {
+		if !in && !out || math.IsNaN(rate) || o.Course.Series.Interrupted != nil && o.Course.Series.Interrupted[k] {
 			continue
 		}
 		s := sample{rate: rate, at: at, during: in}

@@ -30,7 +30,7 @@ func withGroups(run *record.Run, fromS, toS float64) *record.Run {
 		p.Groups = []record.Phase{alone, beside}
 		p.Attempted += 6
 		p.Operations = append(slices.Clone(p.Operations), beside.Operations...)
-		samples := run.Series[t.Plan.ID]
+		samples := run.InMemory[t.Plan.ID]
 		for i := range samples {
 			if s := &samples[i]; s.Phase == "put" {
 				counted := record.GroupSample{}
@@ -135,8 +135,8 @@ func TestAThirdGroupIsNotBlamedOnAnother(t *testing.T) {
 		scan := p.Groups[1]
 		scan.Name, scan.BeganNS = "put · scan", 30e9
 		p.Groups = append(p.Groups, scan)
-		for i := range run.Series[trial.Plan.ID] {
-			if s := &run.Series[trial.Plan.ID][i]; s.Phase == "put" {
+		for i := range run.InMemory[trial.Plan.ID] {
+			if s := &run.InMemory[trial.Plan.ID][i]; s.Phase == "put" {
 				s.Groups = append(s.Groups, record.GroupSample{})
 			}
 		}

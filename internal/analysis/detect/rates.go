@@ -87,15 +87,19 @@ func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 			if o.Course == nil {
 				continue
 			}
+			var samples []record.Sample
 			for _, e := range o.Course.Shape.Of(series.Drops) {
 				if e.Drops == nil {
 					continue
+				}
+				if samples == nil {
+					samples = o.Course.Samples()
 				}
 				evidence = append(evidence, seenIn(o, finding.New(e.Label())))
 				count, stalls, longest = count+len(e.Drops.All), stalls+e.Drops.Stalls, max(longest, e.Drops.Longest)
 				left = min(left, e.Drops.Left)
 				for _, d := range e.Drops.All {
-					if byCollection(o.Course.Samples, d) {
+					if byCollection(samples, d) {
 						collected++
 					}
 				}

@@ -13,10 +13,10 @@ func detectServerFaults(_ *record.Run, tables []*facts.Table) (found []finding.F
 		var worst []finding.ServerFaultParams
 		var evidence [][]finding.Evidence
 		for _, o := range r.Trials {
-			if o.Course == nil || o.Phase == nil {
+			if o.Course == nil || o.Phase == nil || len(o.Phase.Faults) == 0 {
 				continue
 			}
-			for i, recovery := range facts.Recoveries(o.Phase, o.Course.Samples) {
+			for i, recovery := range facts.Recoveries(o.Phase, o.Course.Samples()) {
 				p := faultOf(recovery, o.Trial.Final)
 				p.At = atOf(t, r.Arm)
 				if i == len(worst) {

@@ -87,7 +87,7 @@ func TestAMapThatIsTooSmallIsNamedThoughItsTrialsFailed(t *testing.T) {
 	run := sized("lmdb", bytesOption("map_bytes", "10MiB"))
 	for _, trial := range resulttest.Trials(run, "elm") {
 		trial.State, trial.Error, trial.Phases = record.Failed, "the map is full", nil
-		delete(run.Series, trial.Plan.ID)
+		delete(run.InMemory, trial.Plan.ID)
 	}
 	if f := resulttest.Find(resulttest.ResultOf(t, run), finding.SettingsTooSmall); f == nil || f.Params["effect"] != "fails" {
 		t.Errorf("%+v", f)

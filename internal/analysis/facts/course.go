@@ -14,20 +14,26 @@ import (
 
 // TrialCourse is what the rate of one phase of one trial did over time.
 type TrialCourse struct {
-	Samples []record.Sample // of the phase, those that the series is made of
-	good    []float64       // operations of each that ended well
+	Seconds []float64 // of each sample that the series is made of
+	good    []float64 // operations of each that ended well
 	Series  series.Series
 	Shape   series.Shape
+
+	read func() []record.Sample
 }
 
-// courseOf takes the samples of a phase; nil where there is none.
-func courseOf(samples []record.Sample, phase experiment.Phase) *TrialCourse {
+// courseOf takes the samples of a phase; nil where there is none. What is made of them is kept, and
+// they are read again where more is asked of them: see [TrialCourse.Samples].
+func courseOf(read func() []record.Sample, phase experiment.Phase) *TrialCourse {
 	c := &TrialCourse{}
-	c.Series, c.Samples = Rates(samples, phase.Name, phase.End())
-	if len(c.Samples) == 0 {
+	var samples []record.Sample
+	c.Series, samples = Rates(read(), phase.Name, phase.End())
+	if len(samples) == 0 {
 		return nil
 	}
-	for _, s := range c.Samples {
+	c.read = func() []record.Sample { return ofRate(read(), phase.Name, phase.End()) }
+	for _, s := range samples {
+		c.Seconds = append(c.Seconds, s.Seconds)
 		c.good = append(c.good, float64(s.Operations-min(s.Bad, s.Operations)))
 	}
 	c.Shape = series.Analyze(c.Series)
@@ -35,12 +41,15 @@ func courseOf(samples []record.Sample, phase experiment.Phase) *TrialCourse {
 	return c
 }
 
+// Samples reads what the series is made of once more.
+func (c *TrialCourse) Samples() []record.Sample { return c.read() }
+
 // afterWarmup returns the rate from the end of the warm-up on; false: there is nothing after it.
 func (c *TrialCourse) afterWarmup() (float64, bool) {
 	var good, seconds float64
-	for i := range c.Samples {
-		if c.Samples[i].At > c.Shape.Warmup {
-			good, seconds = good+c.good[i], seconds+c.Samples[i].Seconds
+	for i, end := range c.Series.Ends {
+		if end > c.Shape.Warmup {
+			good, seconds = good+c.good[i], seconds+c.Seconds[i]
 		}
 	}
 	return good / seconds, seconds > 0
@@ -50,7 +59,7 @@ func (c *TrialCourse) afterWarmup() (float64, bool) {
 func (c *TrialCourse) worst() *float64 {
 	var worst *float64
 	for i, rate := range c.Series.Rates {
-		if c.Samples[i].At > c.Shape.Warmup && (worst == nil || rate < *worst) {
+		if c.Series.Ends[i] > c.Shape.Warmup && (worst == nil || rate < *worst) {
 			worst = &c.Series.Rates[i]
 		}
 	}

@@ -31,10 +31,14 @@ func (r *Row) nodesOf(t *Table) (nodes []Node) {
 		return nil
 	}
 	used := r.Used()
+	samples := map[*Observation][]record.Sample{}
+	for _, o := range used {
+		samples[o] = t.Run.Samples(o.Planned.ID, t.Phase)
+	}
 	for i := range count {
 		seen := func(name string, most bool) *float64 {
 			name = host.ServerSeries(name, i+1, count)
-			return meanOf(used, func(o *Observation) *float64 { return o.seen(t, name, most) })
+			return meanOf(used, func(o *Observation) *float64 { return seenIn(samples[o], name, most) })
 		}
 		nodes = append(nodes, Node{Number: i + 1, CPU: seen("server.cpu", false), MemoryBytes: seen("server.rss", true),
 			ReadBytes: seen("server.read", false), WriteBytes: seen("server.write", false), Connections: seen("server.connections", true),
@@ -68,11 +72,11 @@ func meanOf(used []*Observation, of func(*Observation) *float64) *float64 {
 	return &mean
 }
 
-// seen returns a series' mean over the phase, or the most that it was; nil: it has no value there.
-func (o *Observation) seen(t *Table, name string, most bool) *float64 {
+// seenIn returns a series' mean over samples, or the most that it was; nil: it has no value there.
+func seenIn(samples []record.Sample, name string, most bool) *float64 {
 	var sum, seconds, top float64
-	for _, s := range t.Run.Series[o.Planned.ID] {
-		if value, there := s.Resources.Get(name); there && s.Phase == o.Phase.Name {
+	for _, s := range samples {
+		if value, there := s.Resources.Get(name); there {
 			sum, seconds, top = sum+value*s.Seconds, seconds+s.Seconds, max(top, value)
 		}
 	}

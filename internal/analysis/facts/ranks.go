@@ -343,7 +343,7 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 
 // quotaTooSoon reports whether the disk quota ended the phase so soon that it is only a beginning.
 func (o *Observation) quotaTooSoon() bool {
-	return o.Phase.EndedBy == record.EndedQuota && (o.Course == nil || len(o.Course.Samples) < QuotaSamplesMin)
+	return o.Phase.EndedBy == record.EndedQuota && (o.Course == nil || len(o.Course.Seconds) < QuotaSamplesMin)
 }
 
 // Lead is what the ranks of a table come to.

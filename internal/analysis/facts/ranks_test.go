@@ -146,7 +146,7 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 			for _, e := range resulttest.Trials(run, "oak") {
 				p := resulttest.PhaseOf(e, "put")
 				p.EndedBy, p.ElapsedNS, p.Operations[0].OK, p.Attempted = record.EndedQuota, 80e6, 160e3, 160e3
-				run.Series[e.Plan.ID] = []record.Sample{{Phase: "put", At: 0.08, Seconds: 0.08, Operations: 160e3}}
+				run.InMemory[e.Plan.ID] = []record.Sample{{Phase: "put", At: 0.08, Seconds: 0.08, Operations: 160e3}}
 			}
 		}, "no-rank quota"},
 	} {
@@ -187,7 +187,7 @@ func TestTable_repeated_trial_takes_the_place_of_the_spoilt_one(t *testing.T) {
 	again := *first
 	again.Plan.ID, again.Plan.Again = first.Plan.ID+"-again", 1
 	run.Plan = append(run.Plan, again.Plan)
-	run.Trials[again.Plan.ID], run.Series[again.Plan.ID] = &again, slices.Clone(run.Series[first.Plan.ID])
+	run.Trials[again.Plan.ID], run.InMemory[again.Plan.ID] = &again, slices.Clone(run.InMemory[first.Plan.ID])
 	resulttest.MarkedBy(first, resulttest.OthersBusy())
 	again.Phases = slices.Clone(first.Phases)
 	r := resulttest.ResultOf(t, run)
@@ -249,8 +249,8 @@ func TestTable_fixed_work_is_ranked_though_it_never_settles(t *testing.T) {
 func TestTable_counts_only_what_ended_well(t *testing.T) {
 	run := resulttest.CleanRun()
 	for _, e := range resulttest.Trials(run, "elm") {
-		for i := range run.Series[e.Plan.ID] {
-			sample := &run.Series[e.Plan.ID][i]
+		for i := range run.InMemory[e.Plan.ID] {
+			sample := &run.InMemory[e.Plan.ID][i]
 			sample.Bad = sample.Operations / 2
 		}
 		op := &resulttest.PhaseOf(e, "put").Operations[0]
@@ -285,7 +285,7 @@ func TestTable_waiting_for_the_last_operations_is_no_rate(t *testing.T) {
 	want := resulttest.RowIn(resulttest.TableOf(t, run, "put"), "elm").Rate.Value
 	for _, e := range resulttest.Trials(run, "elm") {
 		for second := range 20 {
-			run.Series[e.Plan.ID] = append(run.Series[e.Plan.ID], record.Sample{Phase: "put", At: 61 + float64(second), Seconds: 1})
+			run.InMemory[e.Plan.ID] = append(run.InMemory[e.Plan.ID], record.Sample{Phase: "put", At: 61 + float64(second), Seconds: 1})
 		}
 		resulttest.PhaseOf(e, "put").ElapsedNS += 20e9
 	}
@@ -390,7 +390,7 @@ func TestResult_refuses_a_run_without_a_plan(t *testing.T) {
 func TestResult_of_a_run_in_which_nothing_ended_yet(t *testing.T) {
 	run := resulttest.CleanRun()
 	run.Directory = "runs/a"
-	run.Trials, run.Series = map[string]*record.Trial{}, nil
+	run.Trials, run.InMemory = map[string]*record.Trial{}, nil
 	r := resulttest.ResultOf(t, run)
 	if c := r.Runs[0].Counts; c.Missing != c.Planned || len(r.Tables[0].Rows) > 0 || len(r.Tables[0].Absence) == 0 {
 		t.Errorf("%+v, %+v", c, r.Tables[0].Rows)

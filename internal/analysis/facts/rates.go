@@ -16,17 +16,7 @@ import (
 // its rate is mostly noise; so are those that end after the phase's time (0: it has none) was over
 // by half a sample, when no operation begins any more.
 func Rates(samples []record.Sample, phase string, limit time.Duration) (s series.Series, kept []record.Sample) {
-	is := func(sample record.Sample) bool { return sample.Phase == phase && sample.Seconds > 0 }
-	var lengths []float64
-	for _, sample := range samples {
-		if is(sample) {
-			lengths = append(lengths, sample.Seconds)
-		}
-	}
-	width := stat.Median(lengths)
-	kept = selected(samples, func(s record.Sample) bool {
-		return is(s) && s.Seconds >= width/2 && (limit <= 0 || s.At <= limit.Seconds()+width/2)
-	})
+	kept = ofRate(samples, phase, limit)
 	if len(kept) == 0 {
 		return s, nil
 	}
@@ -63,6 +53,21 @@ func Rates(samples []record.Sample, phase string, limit time.Duration) (s series
 		s.Resources = append(s.Resources, series.Resource{Name: resource.Name, Values: values})
 	}
 	return s, kept
+}
+
+// ofRate selects the samples that a rate is made of: see [Rates].
+func ofRate(samples []record.Sample, phase string, limit time.Duration) []record.Sample {
+	is := func(sample record.Sample) bool { return sample.Phase == phase && sample.Seconds > 0 }
+	var lengths []float64
+	for _, sample := range samples {
+		if is(sample) {
+			lengths = append(lengths, sample.Seconds)
+		}
+	}
+	width := stat.Median(lengths)
+	return selected(samples, func(s record.Sample) bool {
+		return is(s) && s.Seconds >= width/2 && (limit <= 0 || s.At <= limit.Seconds()+width/2)
+	})
 }
 
 // valuesOf is NaN where a value was not measured; nil if it never was.

@@ -86,7 +86,7 @@ func MeasuredTooShort(tables []*Table) (m tooShort) {
 			if took := float64(o.Phase.ElapsedNS) / 1e9; took < shown[t.Phase].Seconds {
 				shown[t.Phase].Seconds = took
 				if o.Course != nil {
-					shown[t.Phase].Samples = len(o.Course.Samples)
+					shown[t.Phase].Samples = len(o.Course.Seconds)
 				}
 			}
 		}

@@ -28,7 +28,7 @@ func observeTrial(run *record.Run, planned plan.Trial, phase experiment.Phase) *
 		o.State = record.Marked
 	}
 	o.Phase = PhaseIn(o.Trial, phase.Name)
-	o.Course = courseOf(run.Series[planned.ID], phase)
+	o.Course = courseOf(func() []record.Sample { return run.Samples(planned.ID, phase.Name) }, phase)
 	if o.Phase == nil || o.Phase.ElapsedNS <= 0 {
 		return o
 	}
@@ -64,7 +64,7 @@ func TrialRate(e *experiment.Experiment, planned plan.Trial, t *record.Trial, sa
 	for i, p := range slices.Backward(t.Phases) {
 		at := slices.IndexFunc(e.Phases, func(of experiment.Phase) bool { return of.Name == p.Name })
 		if at >= 0 && p.Measured && p.ElapsedNS > 0 {
-			rate, _ := RateOf(&t.Phases[i], courseOf(samples, e.Phases[at]), t.State, e.Phases[at])
+			rate, _ := RateOf(&t.Phases[i], courseOf(func() []record.Sample { return samples }, e.Phases[at]), t.State, e.Phases[at])
 			return &rate
 		}
 	}

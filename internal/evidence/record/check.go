@@ -184,8 +184,9 @@ func sensible(v float64) bool { return v >= 0 && v < 1e15 }
 // timeSlack is what rounding may lose of times in seconds.
 const timeSlack = 1e-6
 
-// checkSamples leaves out samples that can't be, and returns why the first one can't.
-func checkSamples(samples []Sample) (good []Sample, fault error) {
+// checkSamples leaves out samples that can't be, returns where the others stood in the list, and why
+// the first one can't.
+func checkSamples(samples []Sample) (good []Sample, kept []int, fault error) {
 	at, phase := 0.0, ""
 	over := map[string]bool{}
 	for i, s := range samples {
@@ -210,9 +211,9 @@ func checkSamples(samples []Sample) (good []Sample, fault error) {
 		}
 		over[phase] = true
 		at, phase = s.At, s.Phase
-		good = append(good, s)
+		good, kept = append(good, s), append(kept, i)
 	}
-	return good, fault
+	return good, kept, fault
 }
 
 func checkSample(s *Sample) error {

@@ -190,7 +190,7 @@ func TestImpossibleRunsAreSeen(t *testing.T) {
 			if c.file == damagedSeries && (trial.State != record.Marked || trial.Marks[0].Code != finding.MarkDamaged) {
 				t.Errorf("%s, %+v", trial.State, trial.Marks)
 			}
-			for _, s := range run.Series[damagedTrial] {
+			for _, s := range run.Samples(damagedTrial, "") {
 				if s.Seconds <= 0 || s.Operations > 1<<60 {
 					t.Errorf("sample %+v", s)
 				}

@@ -55,7 +55,7 @@ func Follow(directory string) (*Progress, error) {
 	}
 	run := &Run{Directory: directory, Header: p.Header}
 	run.readPlan(files)
-	run.Events = readLines[Event](run, files, eventsFile, "")
+	run.Events, _ = readLines[Event](run, files, eventsFile, "")
 	p.Experiment, p.Plan, p.Events = run.Experiment, run.Plan, run.Events
 	for _, e := range p.Events {
 		switch e.Kind {

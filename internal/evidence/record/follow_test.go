@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"assay/internal/evidence/record"
@@ -70,7 +71,7 @@ func TestFollowSamplesGivesEachSampleOnce(t *testing.T) {
 	}
 	trial, err := w.TrialStarted(id)
 	must(t, err)
-	for _, s := range run.Series[id] {
+	for _, s := range run.InMemory[id] {
 		must(t, trial.Sample(s))
 	}
 	must(t, trial.End(run.Trials[id]))
@@ -93,12 +94,12 @@ func TestFollowSamplesGivesEachSampleOnce(t *testing.T) {
 	samples, next, err := record.FollowSamples(w.Directory(), id, at)
 	must(t, err)
 	seen = append(seen, samples...)
-	if next != int64(len(whole)) || len(seen) != len(run.Series[id]) {
-		t.Fatalf("%d of %d samples, %d of %d bytes", len(seen), len(run.Series[id]), next, len(whole))
+	if next != int64(len(whole)) || len(seen) != len(run.InMemory[id]) {
+		t.Fatalf("%d of %d samples, %d of %d bytes", len(seen), len(run.InMemory[id]), next, len(whole))
 	}
 	for i, s := range seen {
-		if s.At != run.Series[id][i].At || s.Phase != run.Series[id][i].Phase || s.Operations != run.Series[id][i].Operations {
-			t.Errorf("sample %d is %+v, want %+v", i, s, run.Series[id][i])
+		if s.At != run.InMemory[id][i].At || s.Phase != run.InMemory[id][i].Phase || s.Operations != run.InMemory[id][i].Operations {
+			t.Errorf("sample %d is %+v, want %+v", i, s, run.InMemory[id][i])
 		}
 	}
 	must(t, os.WriteFile(series, append([]byte("{broken\n"), whole...), 0o600))
@@ -139,4 +140,40 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Samples that come after a run was opened belong to the next look at it.
+func TestSamplesAreThoseOfTheOpenedRun(t *testing.T) {
+	made, w := growing(t)
+	id := made.Plan[0].ID
+	trial, err := w.TrialStarted(id)
+	must(t, err)
+	all := made.InMemory[id]
+	for _, s := range all[:len(all)-1] {
+		must(t, trial.Sample(s))
+	}
+	run := open(t, w.Directory())
+	must(t, trial.Sample(all[len(all)-1]))
+	got := 0
+	for _, phase := range made.Experiment.Phases {
+		want := slices.DeleteFunc(slices.Clone(all[:len(all)-1]), func(s record.Sample) bool { return s.Phase != phase.Name })
+		samples := run.Samples(id, phase.Name)
+		if len(samples) != len(want) {
+			t.Fatalf("phase %s has %d samples, want %d", phase.Name, len(samples), len(want))
+		}
+		for i, s := range samples {
+			if s.At != want[i].At || s.Operations != want[i].Operations {
+				t.Errorf("sample %d of %s is %+v, want %+v", i, phase.Name, s, want[i])
+			}
+		}
+		got += len(samples)
+	}
+	if whole := run.Samples(id, ""); got == 0 || len(whole) != got || run.Sampled() != 1 || !run.HasSamples(id) {
+		t.Errorf("%d samples by phase and %d in all, of %d trials", got, len(whole), run.Sampled())
+	}
+	must(t, os.RemoveAll(w.Directory()))
+	if samples := run.Samples(id, ""); samples != nil {
+		t.Errorf("a directory that is gone has %d samples", len(samples))
+	}
+	must(t, trial.Abandon())
 }

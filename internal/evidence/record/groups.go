@@ -24,12 +24,9 @@ func (r *Run) ByGroup() *Run {
 	for i := range split.Plan {
 		split.Plan[i] = planByGroup(split.Plan[i], r.Experiment.Phases)
 	}
-	split.Trials, split.Series = map[string]*Trial{}, map[string][]Sample{}
+	split.Trials, split.InMemory, split.stretches, split.whole = map[string]*Trial{}, nil, nil, r
 	for id, t := range r.Trials {
 		split.Trials[id] = t.byGroup()
-	}
-	for id, samples := range r.Series {
-		split.Series[id] = samplesByGroup(samples, r.Experiment.Phases, r.Trials[id])
 	}
 	return &split
 }

@@ -32,7 +32,7 @@ func Open(directory string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a run: %s: %w", directory, err)
 	}
-	run := &Run{Directory: directory, Header: header, Trials: map[string]*Trial{}, Series: map[string][]Sample{}}
+	run := &Run{Directory: directory, Header: header, Trials: map[string]*Trial{}, stretches: map[string][]stretch{}}
 	if run.Source, err = files.read(SourceFile, plainBytesMax); err != nil {
 		run.unread(SourceFile, "", err)
 	}
@@ -41,7 +41,7 @@ func Open(directory string) (*Run, error) {
 		run.Environment = Environment{}
 	}
 	run.readPlan(files)
-	run.Events = readLines[Event](run, files, eventsFile, "")
+	run.Events, _ = readLines[Event](run, files, eventsFile, "")
 	for _, trial := range run.Plan {
 		run.readTrial(files, trial)
 	}
@@ -131,14 +131,7 @@ func (r *Run) readTrial(files reader, planned plan.Trial) {
 		trial.Plan = planned
 		r.takeTrial(files, name, trial)
 	}
-	file := filepath.Join(directory, seriesFile)
-	series, err := checkSamples(readLines[Sample](r, files, file, planned.ID))
-	if err != nil {
-		r.fault(FaultImpossible, file, planned.ID, err.Error())
-	}
-	if len(series) > 0 {
-		r.Series[planned.ID] = series
-	}
+	series := r.readSeries(files, planned.ID)
 	if r.Trials[planned.ID] != nil {
 		r.holdSeries(trial, series)
 	}
@@ -161,25 +154,29 @@ func (r *Run) takeTrial(files reader, name string, trial *Trial) {
 	}
 }
 
-// readLines reads a file of JSON lines. Lines that are damaged are left out and told; a file that
-// is not there is an empty one.
-func readLines[T any](r *Run, files reader, name, trial string) []T {
+// place is where a line stands in its file.
+type place struct{ from, until int64 }
+
+// readLines reads a file of JSON lines, and returns where each of them stands. Lines that are damaged
+// are left out and told; a file that is not there is an empty one.
+func readLines[T any](r *Run, files reader, name, trial string) (values []T, places []place) {
 	data, err := files.read(name, linesBytesMax)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.unread(name, trial, err)
 		}
-		return nil
+		return nil, nil
 	}
 	if i := bytes.LastIndexByte(data, '\n'); i != len(data)-1 {
 		r.fault(FaultCut, name, trial, "the last line was written by half and is left out")
 		data = data[:i+1]
 	}
-	var values []T
 	var first error
-	faults, number := 0, 0
+	faults, number, until := 0, 0, int64(0)
 	for line := range bytes.Lines(data) {
 		number++
+		from := until
+		until += int64(len(line))
 		var value *T
 		err := json.Unmarshal(line, &value)
 		if err == nil && value == nil {
@@ -191,12 +188,12 @@ func readLines[T any](r *Run, files reader, name, trial string) []T {
 			}
 			continue
 		}
-		values = append(values, *value)
+		values, places = append(values, *value), append(places, place{from, until})
 	}
 	if faults > 0 {
 		r.fault(FaultUnreadable, name, trial, fmt.Sprintf("%d of %d lines are damaged and left out: %v", faults, number, first))
 	}
-	return slices.Clip(values)
+	return slices.Clip(values), places
 }
 
 func (r reader) readJSON(name string, value any) error {

@@ -121,8 +121,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		if got == nil || !reflect.DeepEqual(got.Plan, trial) || got.State != record.OK || got.Phases[0].Operations[0].Service.Count() != 300 {
 			t.Errorf("trial %s: %+v", trial.ID, got)
 		}
-		if len(run.Series[trial.ID]) != 3 || run.Series[trial.ID][2].Operations != 200 {
-			t.Errorf("series of %s: %+v", trial.ID, run.Series[trial.ID])
+		if len(run.Samples(trial.ID, "")) != 3 || run.Samples(trial.ID, "")[2].Operations != 200 {
+			t.Errorf("series of %s: %+v", trial.ID, run.Samples(trial.ID, ""))
 		}
 		log, err := os.ReadFile(filepath.Join(directory, "trials", trial.ID, "worker.log"))
 		if err != nil || string(log) != "the worker says hello\n" {
@@ -262,7 +262,7 @@ func TestOpenTellsWhatIsMissing(t *testing.T) {
 			func(path func(string) string) { appendTo(t, path("trials/b1-001-a/series.jsonl"), `{"phase":"re`) },
 			"trials/b1-001-a/series.jsonl: the last line was written by half",
 			func(t *testing.T, run *record.Run) {
-				wantLength(t, run.Series["b1-001-a"], 3)
+				wantLength(t, run.Samples("b1-001-a", ""), 3)
 				wantLength(t, run.Missing, 3) // the others: its digest, trials without result
 			},
 		},
@@ -271,7 +271,7 @@ func TestOpenTellsWhatIsMissing(t *testing.T) {
 				appendTo(t, path("trials/b1-001-a/series.jsonl"), "\x00\x00\n{\"phase\":\"read\"}\n")
 			},
 			"trials/b1-001-a/series.jsonl: 1 of 5 lines are damaged and left out: trials/b1-001-a/series.jsonl:4",
-			func(t *testing.T, run *record.Run) { wantLength(t, run.Series["b1-001-a"], 3) }, // a sample without time is none
+			func(t *testing.T, run *record.Run) { wantLength(t, run.Samples("b1-001-a", ""), 3) }, // a sample without time is none
 		},
 		"half an event": {
 			func(path func(string) string) { appendTo(t, path("events.jsonl"), `{"at`) },
@@ -337,8 +337,8 @@ func TestOpenReadOnlyAndWhileWriting(t *testing.T) {
 	}
 	before := listing(t, directory)
 	run := open(t, directory)
-	if len(run.Trials) != 1 || len(run.Series["b1-002-a-aa"]) != 1 {
-		t.Errorf("%d trials, series %+v", len(run.Trials), run.Series)
+	if len(run.Trials) != 1 || len(run.Samples("b1-002-a-aa", "")) != 1 {
+		t.Errorf("%d trials, series %+v", len(run.Trials), run.Samples("b1-002-a-aa", ""))
 	}
 	if after := listing(t, directory); !slices.Equal(before, after) {
 		t.Errorf("reading changed the directory: %q, before %q", after, before)
@@ -468,8 +468,8 @@ func TestKilledWriter(t *testing.T) {
 	}
 	child.Wait()
 	run := open(t, directory)
-	if len(run.Trials) != 1 || len(run.Series["b1-002-a-aa"]) == 0 {
-		t.Errorf("%d trials and %d samples of the killed one", len(run.Trials), len(run.Series["b1-002-a-aa"]))
+	if len(run.Trials) != 1 || len(run.Samples("b1-002-a-aa", "")) == 0 {
+		t.Errorf("%d trials and %d samples of the killed one", len(run.Trials), len(run.Samples("b1-002-a-aa", "")))
 	}
 	w, left, err := record.Resume(directory)
 	if err != nil || len(left) != 2 {
@@ -508,8 +508,8 @@ func TestFullDisk(t *testing.T) {
 	mustClose(t, w)
 	run := open(t, filepath.Join(directory, "run"))
 	ended := run.Trials["b1-002-a-aa"]
-	if ended == nil || ended.State != record.Failed || len(run.Series["b1-002-a-aa"])+int(ended.SamplesMissing) != samples || ended.SamplesMissing == 0 {
-		t.Errorf("%+v, %d samples of %d; missing %q", ended, len(run.Series["b1-002-a-aa"]), samples, run.Missing)
+	if ended == nil || ended.State != record.Failed || len(run.Samples("b1-002-a-aa", ""))+int(ended.SamplesMissing) != samples || ended.SamplesMissing == 0 {
+		t.Errorf("%+v, %d samples of %d; missing %q", ended, len(run.Samples("b1-002-a-aa", "")), samples, run.Missing)
 	}
 	info, err := os.Stat(filepath.Join(directory, "run", "trials", "b1-002-a-aa", "worker.log"))
 	if err != nil || uint64(info.Size())+ended.LogBytesMissing != 2<<20 || ended.LogBytesMissing < 1<<19 {
@@ -572,7 +572,7 @@ func TestRoomIsMadeOnAFullDisk(t *testing.T) {
 			}
 			mustClose(t, w)
 			run := open(t, directory)
-			ended, series := run.Trials["b1-001-a"], run.Series["b1-001-a"]
+			ended, series := run.Trials["b1-001-a"], run.Samples("b1-001-a", "")
 			if ended == nil || ended.SamplesMissing > 0 || ended.LogBytesMissing > 0 || len(series) != samples || len(run.Missing) != 1 {
 				t.Fatalf("%+v, %d of %d samples, missing %q", ended, len(series), samples, run.Missing)
 			}

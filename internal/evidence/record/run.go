@@ -15,11 +15,16 @@ type Run struct {
 	Source      []byte                // the experiment file as it was given
 	Environment Environment
 	Plan        []plan.Trial
-	Trials      map[string]*Trial   // ended ones, by ID
-	Series      map[string][]Sample // by trial ID; also of trials that did not end
-	Events      []Event
-	Faults      []Fault  // what is not as it was written; trials that it concerns are marked
-	Missing     []string // the same as sentences, and how many trials have no result
+	Trials      map[string]*Trial // ended ones, by ID
+	// InMemory are the samples of a run that was made in memory, by trial ID. Those of a directory stay
+	// there until they are asked for: see [Run.Samples].
+	InMemory map[string][]Sample
+	Events   []Event
+	Faults   []Fault  // what is not as it was written; trials that it concerns are marked
+	Missing  []string // the same as sentences, and how many trials have no result
+
+	stretches map[string][]stretch // of series.jsonl, by trial ID
+	whole     *Run                 // of which this is the run by group; nil: it is none
 }
 
 // Header is run.json, written first: it says that Assay made the directory.

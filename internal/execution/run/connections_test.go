@@ -265,7 +265,7 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 				t.Errorf("takes of handles that were timed: %+v", times)
 			}
 			var counts []float64
-			for _, s := range run.Series[run.Plan[0].ID] {
+			for _, s := range run.Samples(run.Plan[0].ID, "") {
 				if n, counted := s.Resource("worker.connections"); counted && s.Phase == "update" {
 					counts = append(counts, n)
 				}

@@ -111,7 +111,7 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 					}
 					continue
 				}
-				t.Logf("%s: %s; %s; %v; %d samples", planned.ID, trial.State, trial.Error, trial.Marks, len(run.Series[planned.ID]))
+				t.Logf("%s: %s; %s; %v; %d samples", planned.ID, trial.State, trial.Error, trial.Marks, len(run.Samples(planned.ID, "")))
 				if len(trial.Phases) != 1 || trial.Phases[0].EndedBy != record.EndedDiskFull || !slices.Contains(codes(trial), string(finding.FaultDiskFull)) {
 					t.Fatalf("%s: marks %v, phases %+v", planned.ID, trial.Marks, trial.Phases)
 				}
@@ -128,7 +128,7 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 				// The series tells of the phase to its end, and of no more operations than there
 				// were.
 				var sampled uint64
-				for _, s := range run.Series[planned.ID] {
+				for _, s := range run.Samples(planned.ID, "") {
 					if s.Phase == "insert" {
 						sampled += s.Operations
 					}

@@ -73,8 +73,8 @@ func TestGroupsAreCountedApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	sampled := false
-	for _, samples := range run.Series {
-		for _, s := range samples {
+	for _, planned := range run.Plan {
+		for _, s := range run.Samples(planned.ID, "") {
 			if s.Phase != "beside" {
 				continue
 			}

@@ -74,7 +74,7 @@ func readable(t *testing.T, directory, arm string) (*record.Trial, []record.Samp
 		t.Errorf("the run directory misses something: %v", run.Missing)
 	}
 	trial := trialOf(t, directory, arm)
-	return trial, run.Series[trial.Plan.ID]
+	return trial, run.Samples(trial.Plan.ID, "")
 }
 
 func TestKilledAtTheMemoryLimit(t *testing.T) {

@@ -171,8 +171,8 @@ func TestRequestsInAGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	inSamples := map[string]uint64{}
-	for _, samples := range run.Series {
-		for _, s := range samples {
+	for _, planned := range run.Plan {
+		for _, s := range run.Samples(planned.ID, "") {
 			for k, g := range s.Groups {
 				inSamples[p.Groups[k].Name] += g.Operations
 				s.Operations -= g.Operations

@@ -29,7 +29,7 @@ func TestServersByThemselves(t *testing.T) {
 				p.Stats[store.ServerStat(server, store.ServerWeight)] = 1
 			}
 		}
-		samples := run.Series[trial.Plan.ID]
+		samples := run.InMemory[trial.Plan.ID]
 		for i := range samples {
 			samples[i].Resources = valuesOf(t, `{"server1.cpu": 0.25, "server2.cpu": 0.75, "server1.connections": 4, "server2.connections": 3, "server1.rss": 1000000}`)
 		}

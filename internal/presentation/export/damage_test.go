@@ -45,7 +45,7 @@ func aRunDirectory(t testing.TB) damaged {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range run.Series[p.ID] {
+		for _, s := range run.InMemory[p.ID] {
 			err = errors.Join(err, trial.Sample(s))
 		}
 		if err := errors.Join(err, trial.End(run.Trials[p.ID])); err != nil {

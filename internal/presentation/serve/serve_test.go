@@ -39,7 +39,7 @@ func write(t *testing.T, run *record.Run, w *record.Writer, id string, samples i
 	t.Helper()
 	trial, err := w.TrialStarted(id)
 	must(t, err)
-	series := run.Series[id]
+	series := run.InMemory[id]
 	for _, s := range series[:min(samples, len(series))] {
 		must(t, trial.Sample(s))
 	}
@@ -214,7 +214,7 @@ func TestLivePageInABrowser(t *testing.T) {
 	series, err := os.OpenFile(filepath.Join(w.Directory(), "trials", last, "series.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
 	defer series.Close()
-	for _, sample := range run.Series[last][10:] {
+	for _, sample := range run.InMemory[last][10:] {
 		line, err := json.Marshal(sample)
 		must(t, err)
 		_, err = series.Write(append(line, '\n'))

@@ -53,7 +53,7 @@ func (p *plotter) seriesOf(t *facts.Table, key func(trial string) string) (drawn
 			s := p.draw(o)
 			s.Trial, s.Arm, s.Median = key(o.Planned.ID), r.Arm, o == median
 			if s.Median {
-				s.Beside = p.besideOf(o.Course.Samples)
+				s.Beside = p.besideOf(o.Course.Samples())
 				s.Groups = groupsBeside(o, t.Phase)
 				s.Tasks = facts.TaskTimesOf(o.Phase)
 			}
@@ -94,7 +94,7 @@ func medianTrial(r *facts.Row) *facts.Observation {
 
 func (p *plotter) draw(o *facts.Observation) model.Series {
 	c := o.Course
-	s := model.Series{Block: o.Planned.Block, Samples: len(c.Samples)}
+	s := model.Series{Block: o.Planned.Block, Samples: len(c.Seconds)}
 	grows := changes(c.Series.Records)
 	for _, i := range thin(c.Series.Rates, p.points()) {
 		s.At, s.Rate = append(s.At, milli(c.Series.Ends[i])), append(s.Rate, rounded(c.Series.Rates[i]))

@@ -32,7 +32,7 @@ func Result(runs ...*record.Run) (*model.Result, error) {
 		if err := facts.Check(run); err != nil {
 			return nil, fmt.Errorf("run %s: %w", run.Header.ID, err)
 		}
-		b.plots.all += len(run.Series) * len(run.Experiment.Phases)
+		b.plots.all += run.Sampled() * len(run.Experiment.Phases)
 	}
 	var titles []string
 	var all [][]*facts.Table
@@ -200,7 +200,7 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observe
 		Role: string(planned.Role), Cell: e.Cells[planned.Cell].Label(e),
 		Class: planned.CellOf(e).ClassText(), Block: planned.Block, Again: planned.Again, State: "planned"}
 	t := run.Trials[planned.ID]
-	if t != nil || run.Series[planned.ID] != nil {
+	if t != nil || run.HasSamples(planned.ID) {
 		m.Link = base + "trials/" + planned.ID + "/"
 	}
 	if t == nil {

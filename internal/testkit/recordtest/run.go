@@ -104,7 +104,7 @@ func Run(s Shape) *record.Run {
 	run := &record.Run{
 		Header:     record.Header{Format: record.FormatVersion, ID: fmt.Sprintf("synthetic%06x", s.Seed), Created: began, Name: s.Name, Hash: strings.Repeat("5e", 32)},
 		Experiment: anExperiment(s), Source: []byte("name: " + s.Name + "\n"), Environment: environment(s.Name),
-		Trials: map[string]*record.Trial{}, Series: map[string][]record.Sample{},
+		Trials: map[string]*record.Trial{}, InMemory: map[string][]record.Sample{},
 	}
 	run.Events = append(run.Events, record.Event{At: began, Kind: "started"})
 	random := rand.New(rand.NewPCG(s.Seed, 0))
@@ -119,7 +119,7 @@ func Run(s Shape) *record.Run {
 			trial, samples := e.run(s, class, block, at, random)
 			run.Trials[e.trial.ID] = trial
 			if samples != nil {
-				run.Series[e.trial.ID] = samples
+				run.InMemory[e.trial.ID] = samples
 			}
 			run.Events = append(run.Events,
 				record.Event{At: at, Kind: "trial-started", Trial: e.trial.ID},

@@ -127,7 +127,7 @@ func PhaseOf(t *record.Trial, name string) *record.Phase {
 // Scale multiplies the rate of the samples of a trial's phase from second `from` to `to`, and its
 // totals in proportion.
 func Scale(run *record.Run, t *record.Trial, phase string, from, to int, factor float64) {
-	samples := run.Series[t.Plan.ID]
+	samples := run.InMemory[t.Plan.ID]
 	var after uint64
 	second := 0
 	for i := range samples {
@@ -161,13 +161,13 @@ func Drop(run *record.Run, arm string) {
 // Shorten leaves the last so many seconds of the measured phases: the warm-up goes.
 func Shorten(run *record.Run, t *record.Trial, seconds int) {
 	var kept []record.Sample
-	for _, s := range run.Series[t.Plan.ID] {
+	for _, s := range run.InMemory[t.Plan.ID] {
 		if s.At > float64(60-seconds) {
 			s.At -= float64(60 - seconds)
 			kept = append(kept, s)
 		}
 	}
-	run.Series[t.Plan.ID] = kept
+	run.InMemory[t.Plan.ID] = kept
 	for i := range t.Phases {
 		t.Phases[i].ElapsedNS = int64(seconds) * 1e9
 	}

@@ -71,8 +71,8 @@ func MessageCodes(messages []finding.Message) (codes []finding.Code) {
 // Pace multiplies the rate of each second of a trial's phase.
 func Pace(run *record.Run, t *record.Trial, phase string, factor func(second int) float64) {
 	var total uint64
-	for i := range run.Series[t.Plan.ID] {
-		if s := &run.Series[t.Plan.ID][i]; s.Phase == phase {
+	for i := range run.InMemory[t.Plan.ID] {
+		if s := &run.InMemory[t.Plan.ID][i]; s.Phase == phase {
 			s.Operations = uint64(float64(s.Operations) * factor(int(math.Round(s.At))-1))
 			total += s.Operations
 		}
@@ -131,7 +131,7 @@ func Growing(run *record.Run) *record.Run {
 		t.Phases = t.Phases[:2]
 		stored := uint64(0)
 		var kept []record.Sample
-		for _, s := range run.Series[t.Plan.ID] {
+		for _, s := range run.InMemory[t.Plan.ID] {
 			if s.Phase == "put" {
 				stored += s.Operations
 				at := stored
@@ -139,7 +139,7 @@ func Growing(run *record.Run) *record.Run {
 				kept = append(kept, s)
 			}
 		}
-		run.Series[t.Plan.ID] = kept
+		run.InMemory[t.Plan.ID] = kept
 	}
 	return run
 }
