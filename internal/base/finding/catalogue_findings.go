@@ -354,15 +354,17 @@ var _ = register(
 		Remedy: quietMachine},
 	Entry{Example: SeenHeatParams{Times: 2}, Says: `{{if has .phase}}{{.phase}}: {{end}}heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
 	Entry{Example: NotSettledParams{Trials: 3, Of: 40, Dirty: 2, Queue: 1}, Severity: Warning, Machine: true,
-		Says: `{{.trials}} of {{plural .of "trial" ""}} began before the machine was back where it was before the first:` +
-			`{{if has .dirty}} dirty pages ({{plural .dirty "trial" ""}});{{end}}` +
-			`{{if has .queue}} requests at the disk ({{plural .queue "trial" ""}});{{end}}` +
-			`{{if has .cpu}} other processes on the CPU ({{plural .cpu "trial" ""}});{{end}}` +
-			` a trial may have slowed the one after it.`,
+		Says: `{{.trials}} of {{plural .of "trial" ""}} began before the machine was at rest:` +
+			`{{if has .dirty}} unwritten pages in {{plural .dirty "trial" ""}};{{end}}` +
+			`{{if has .queue}} a busy disk in {{plural .queue "trial" ""}};{{end}}` +
+			`{{if has .cpu}} other processes on the CPU in {{plural .cpu "trial" ""}};{{end}}` +
+			` this may have slowed them.`,
 		Remedy: "give phases more time (a trial waits up to a tenth of it), stop other programs, or use a disk of its own"},
 	Entry{Example: SeenNotSettledParams{WaitedS: 3.0, DirtyBytes: Known(412e6), Queue: Known(3.2), CPU: Known(0.4)},
-		Says: `after {{seconds .waited_s}}:{{if has .dirty_bytes}} {{bytes .dirty_bytes}} dirty;{{end}}` +
-			`{{if has .queue}} {{number .queue}} requests at the disk;{{end}}{{if has .cpu}} {{percent .cpu}} of the CPU used by others{{end}}`},
+		Also: []Parameters{SeenNotSettledParams{WaitedS: 0.3, Queue: Known(7.47)}},
+		Says: `began after a wait of {{seconds .waited_s}}, with{{if has .dirty_bytes}} {{bytes .dirty_bytes}} of unwritten pages{{end}}` +
+			`{{if has .queue}}{{if has .dirty_bytes}},{{end}} {{number .queue}} requests at the disk{{end}}` +
+			`{{if has .cpu}}{{if or (has .dirty_bytes) (has .queue)}},{{end}} {{percent .cpu}} of the CPU used by others{{end}}`},
 	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true},
 		Severity: Warning,
 		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} excluded: more than a tenth is the harness's own delay.` +

@@ -33,7 +33,7 @@ var _ = register(
 		Says: `a block takes longer than estimated: the run takes about {{seconds .expected}}, more than {{seconds .seconds}}`},
 
 	Entry{Example: TrialsRepeatedParams{Count: 3, Good: 2}, Severity: Notice,
-		Says: `The machine disturbed {{plural .count "trial" ""}}; {{if not .good}}none was{{else if eq .count .good}}all were{{else}}{{.good}} of them were{{end}} measured undisturbed when run again.`},
+		Says: `Ran {{plural .count "disturbed trial" ""}} again: {{if not .good}}disturbed again{{else if eq .count .good}}undisturbed{{else}}{{.good}} undisturbed{{end}}.`},
 	Entry{Example: RepeatBlockParams{Count: 3, Block: 2},
 		Says: `the machine disturbed {{plural .count "trial" ""}} of block {{.block}}: run again`},
 	Entry{Example: RepeatOverParams{Count: 1, Block: 2},

@@ -52,7 +52,7 @@ var _ = register(
 	Entry{Example: TrialMissingParams{Trial: "b1-003-bbolt-D1"}, Says: `{{.trial}} was planned and has no result`},
 	Entry{Example: NoRankParams{Code: NoTrialEnded}, Says: `no trial ended`},
 	Entry{Example: NoRankParams{Code: "no-rank interrupted"}, Says: `the run was interrupted before its trials ended`},
-	Entry{Example: NoRankParams{Code: "no-rank machine"}, Says: `other programs, throttling or the clock disturbed every trial; figures include disturbed ones`},
+	Entry{Example: NoRankParams{Code: "no-rank machine"}, Says: `other programs, throttling or the clock disturbed every trial`},
 	Entry{Example: NoRankParams{Code: "no-rank phase-left-out", Why: "no batches"}, Says: `not supported: {{clean .why}}`},
 	Entry{Example: NoRankParams{Code: "no-rank nothing-done"}, Also: []Parameters{NoRankParams{Code: "no-rank nothing-done", Blocks: 1, Of: 3}},
 		Says: `no operation succeeded{{if .blocks}} in {{.blocks}} of {{plural .of "block" ""}}{{end}}`},

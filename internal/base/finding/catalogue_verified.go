@@ -21,7 +21,7 @@ var _ = register(
 	Entry{Example: ProofsParams{Class: "D3", Proved: []string{"bbolt (50 on ext4)", "pebble (12 on ext4)"}, Claimed: []string{"badger"}},
 		Says: `{{if .proved}}{{.class}} kept in power cuts: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
 			`{{else}}{{.class}}: no power cut was tried (assay crash).{{end}}` +
-			`{{if .per_sync}} Counting syncs shows {{if eq .per_sync 1}}one for each write{{else}}one for each {{count .per_sync}} writes, and no more{{end}}.{{end}}`,
+			`{{if .per_sync}} The syncs that were counted cover {{if eq .per_sync 1}}one write{{else}}at most {{count .per_sync}} writes{{end}} each.{{end}}`,
 		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 1},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 16}}},

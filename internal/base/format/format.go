@@ -206,6 +206,9 @@ func FactorDecimals(v float64) int {
 // wideFactor is how far an interval's end may lie from its value before its width says nothing.
 const wideFactor = 10
 
+// Times begins an interval that is a factor to each side.
+const Times = "×÷"
+
 // Within writes an interval as the share of the value that its half is: "±1.2 %". One that reaches
 // beyond twice the value is a factor, "×÷2.3"; from ten on it is "wide". "" without an interval.
 func Within(value, low, high float64) string {
@@ -226,7 +229,7 @@ func Within(value, low, high float64) string {
 	if factor >= wideFactor {
 		return "wide"
 	}
-	return "×÷" + strconv.FormatFloat(factor, 'f', 1, 64)
+	return Times + strconv.FormatFloat(factor, 'f', 1, 64)
 }
 
 // Interval writes the ends of a ratio's interval: "1.38 to 1.47"; "" without one.

@@ -153,7 +153,7 @@ var outcomes = []Column{
 		Of: of(func(l *Line) *float64 { return l.HitRatio }, format.Percent)},
 	{Name: "lost_updates", Heading: "Lost updates", Unit: "of updates", In: Speed | Screen, Drop: 1,
 		Of: of(func(l *Line) *float64 { return l.LostUpdates }, format.Percent)},
-	{Name: "loss_found_1_in", Heading: "Loss found", Unit: "1 of … writes", Short: "finds 1 of", In: Speed, Drop: 9, Of: of(lossFound, format.Number)},
+	{Name: "loss_found_1_in", Heading: "Finds a loss", Unit: "of 1 in … writes", Short: "finds a loss of 1 in", In: Speed, Drop: 9, Of: of(lossFound, format.Number)},
 	{Name: "starts_apart_ns", Heading: "Starts", Unit: "of processes, apart", Short: "starts apart", In: Speed, Drop: 9,
 		Of: of(func(l *Line) *float64 { return l.StartsApartNS }, format.Latency)},
 	{Name: "milestone_first_s", Heading: "First", Unit: "milestone", Short: "first milestone", In: Speed, Drop: 4,

@@ -146,6 +146,7 @@ func Legend(parts []Part) (legend []Meaning) {
 				used["a"] = true
 			}
 			used[c.Sign] = true
+			used[format.Times] = used[format.Times] || strings.HasPrefix(c.Within, format.Times)
 			used[format.Absent] = used[format.Absent] || p.Figure && c.Text == format.Absent
 		}
 	}
@@ -153,7 +154,7 @@ func Legend(parts []Part) (legend []Meaning) {
 		sign string
 		says finding.Bare
 	}{{Sorted, finding.SignSorted}, {"a", finding.SignLetter}, {"*", finding.SignFastest}, {"~", finding.SignUnsteady},
-		{"!", finding.SignUnranked}, {format.Absent, finding.SignAbsent}} {
+		{"!", finding.SignUnranked}, {format.Times, finding.SignFactor}, {format.Absent, finding.SignAbsent}} {
 		if used[sign.sign] {
 			legend = append(legend, Meaning{sign.sign, finding.Text(finding.New(sign.says))})
 		}

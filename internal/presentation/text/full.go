@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,10 +62,8 @@ func (p *page) table(t *model.Table) {
 		}
 		p.wrapped("  ", p.faint, 4, finding.Text(finding.New(finding.CeilingsParams{Rates: alone})))
 	}
-	for _, row := range t.Rows {
-		if len(row.Reasons) > 0 {
-			p.wrapped(p.care.Render("  "+row.Arm+" "+string(row.Standing)+": "), p.plain, 4, sentences(row.Reasons))
-		}
+	for _, of := range reasonsOf(t.Rows) {
+		p.wrapped(p.care.Render("  "+strings.Join(of.arms, ", ")+" "+of.standing+": "), p.plain, 4, of.text)
 	}
 	for _, absent := range t.Absence {
 		p.wrapped("  ", p.faint, 4, finding.Text(absent.Why))
@@ -72,6 +71,29 @@ func (p *page) table(t *model.Table) {
 	for _, note := range t.Notes {
 		p.wrapped("  ", p.faint, 4, finding.Text(note))
 	}
+}
+
+// reason is why arms have no rank, or stand beside the others.
+type reason struct {
+	standing, text string
+	arms           []string
+}
+
+// reasonsOf gathers the rows that have the same reasons.
+func reasonsOf(rows []model.Row) (all []reason) {
+	for _, row := range rows {
+		if len(row.Reasons) == 0 {
+			continue
+		}
+		of := reason{string(row.Standing), sentences(row.Reasons), []string{row.Arm}}
+		at := slices.IndexFunc(all, func(r reason) bool { return r.standing == of.standing && r.text == of.text })
+		if at < 0 {
+			all = append(all, of)
+		} else {
+			all[at].arms = append(all[at].arms, row.Arm)
+		}
+	}
+	return all
 }
 
 // sentences writes messages after one another.
