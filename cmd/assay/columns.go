@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // columns is a plain table for lists: no colour, no borders, so that cut and awk can read it.
@@ -28,25 +27,61 @@ func (c *columns) dropEmpty() {
 	}
 }
 
+// print aligns the columns. On a terminal, the last one wraps within its width.
 func (c *columns) print(w io.Writer) error {
-	var lines bytes.Buffer
-	t := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
+	var widths []int
 	for _, row := range c.rows {
-		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(t, "\t")
+		for i, cell := range row[:len(row)-1] {
+			if i == len(widths) {
+				widths = append(widths, 0)
 			}
-			fmt.Fprint(t, cell)
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
-		fmt.Fprintln(t)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(lines.String()) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
-			return err
+	width := terminalWidth()
+	for _, row := range c.rows {
+		line, last := "", row[len(row)-1]
+		for i, cell := range row[:len(row)-1] {
+			line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+		}
+		for i, part := range wrap(last, width-utf8.RuneCountInString(line)) {
+			if i > 0 {
+				line = strings.Repeat(" ", utf8.RuneCountInString(line))
+			}
+			if _, err := fmt.Fprintln(w, strings.TrimRight(line+part, " ")); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// printWrapped writes a sentence behind a sign; on a terminal, within its width.
+func printWrapped(w io.Writer, sign, text string) {
+	for _, line := range wrap(text, terminalWidth()-len(sign)) {
+		fmt.Fprintln(w, sign+line)
+		sign = strings.Repeat(" ", len(sign))
+	}
+}
+
+// wrapMin is the least width that text is wrapped to: narrower, it would be a column of words.
+const wrapMin = 24
+
+// wrap breaks text into lines, at spaces. It is one line where there is no terminal, or no room.
+func wrap(text string, width int) (lines []string) {
+	if width < wrapMin {
+		return []string{text}
+	}
+	line := ""
+	for word := range strings.SplitSeq(text, " ") {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line = append(lines, line), word
+			continue
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }

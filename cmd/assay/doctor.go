@@ -139,14 +139,15 @@ func (d *diagnosed) print(out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	for _, a := range d.Problems {
-		fmt.Fprintf(out, "! %s\n  %s\n", a.What, a.Remedy)
+		printWrapped(out, "! ", a.What)
+		printWrapped(out, "  ", a.Remedy)
 	}
 	if len(d.Problems) == 0 {
 		fmt.Fprintln(out, "Nothing found that would disturb a measurement.")
 	}
 	d.printLacks(out)
 	if len(d.Unknown) > 0 {
-		fmt.Fprintln(out, "Unknown on this machine:", strings.Join(d.Unknown, ", ")+".")
+		printWrapped(out, "", "Unknown on this machine: "+strings.Join(d.Unknown, ", ")+".")
 	}
 	if len(d.NotMeasured) > 0 {
 		fmt.Fprintln(out, "\nNot measured on this machine:")
@@ -167,7 +168,7 @@ func wakeUpText(w *host.WakeUp) string {
 	case w.OtherCPU == 0:
 		return format.Latency(w.SameCPU) + " on one CPU"
 	}
-	return fmt.Sprintf("%s on one CPU, %s across two; a request to a server has up to two", format.Latency(w.SameCPU), format.Latency(w.OtherCPU))
+	return fmt.Sprintf("%s on one CPU, %s across two; a request to a server takes one or two", format.Latency(w.SameCPU), format.Latency(w.OtherCPU))
 }
 
 // printLacks says what experiments can't ask of this machine, and what to do about it.
@@ -175,7 +176,9 @@ func (d *diagnosed) printLacks(w io.Writer) {
 	head := "\nNot supported on this machine:\n"
 	for _, a := range d.Abilities {
 		if a.Lacks != "" {
-			fmt.Fprintf(w, "%s- %s\n  %s\n", head, a.Lacks, a.Remedy)
+			fmt.Fprint(w, head)
+			printWrapped(w, "- ", a.Lacks)
+			printWrapped(w, "  ", a.Remedy)
 			head = ""
 		}
 	}

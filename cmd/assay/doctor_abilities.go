@@ -52,14 +52,14 @@ func memoryLimitAbility(err error) ability {
 }
 
 func quotaAbility(by, whyNotLoop string, err error) ability {
-	a := ability{name: "disk quota", state: "by mount: ext4 over a loop device; by stop"}
+	a := ability{name: "disk quota", state: "mount (ext4 over a loop device) and stop"}
 	switch {
 	case err != nil:
-		a.state = "by stop only"
+		a.state = "stop only"
 		a.lacks = "Experiments with disk_quota_by: mount are refused: " + err.Error() + "."
 		a.remedy = "Run as root with e2fsprogs (in a container: --privileged), or use disk_quota_by: stop."
 	case by == host.QuotaTmpfs:
-		a.state = "by mount: in memory only (tmpfs); by stop"
+		a.state = "mount (in memory only: tmpfs) and stop"
 		a.lacks = "disk_quota_by: mount uses memory here: syncs are free, and memory_limit is refused with it. No loop device: " + whyNotLoop + "."
 		a.remedy = "Run where loop devices can be set up (in a container: --privileged), or use disk_quota_by: stop."
 	}
@@ -119,9 +119,10 @@ func coldAbility(left host.PageCache, err error) ability {
 func writesAbility(perByte *float64, why string) ability {
 	a := ability{name: "host writes", state: "not measured"}
 	if perByte != nil {
-		a.state = fmt.Sprintf("the kernel counts %.3g bytes for each byte written", *perByte)
+		a.state = fmt.Sprintf("measured: the kernel counts %.3g bytes for each byte written", *perByte)
 	}
 	if why != "" {
+		a.state = "not measured"
 		a.lacks = "Host writes and write amplification are not measured here: " + why + "."
 		a.remedy = "disk_quota_by: mount gives each trial a loop device with an exact counter."
 	}

@@ -96,8 +96,9 @@ func settingsOf(e *experiment.Experiment) (all []setting) {
 	for _, a := range experiment.Axes() {
 		s, limited := setting{Name: a.Path}, false
 		for _, c := range e.Cells {
-			text := strings.TrimPrefix(a.Text(c), a.Path+" ")
+			text := a.Text(c)
 			limited = limited || !strings.HasPrefix(text, "no ")
+			text = withoutName(a.Path, text)
 			if !slices.Contains(s.Values, text) {
 				s.Values = append(s.Values, text)
 			}
@@ -110,6 +111,21 @@ func settingsOf(e *experiment.Experiment) (all []setting) {
 		all = append(all, setting{"latency", []string{fmt.Sprintf("one operation in %d is timed", e.TimedEvery)}})
 	}
 	return append(all, setting{"keys", []string{fmt.Sprintf("%s, up to %s", e.Keys.Format, format.Limit(uint64(e.Keys.BytesMax())))}})
+}
+
+// withoutName leaves out of a value's text, before it and behind it, the words of its setting's name:
+// they stand beside it.
+func withoutName(path, text string) string {
+	names := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '_' })
+	named := func(word string) bool { return slices.Contains(names, word) || slices.Contains(names, word+"s") }
+	words := strings.Fields(text)
+	for len(words) > 1 && named(words[0]) {
+		words = words[1:]
+	}
+	for len(words) > 1 && named(words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return strings.Join(words, " ")
 }
 
 // printPlan is --dry-run in words.

@@ -130,6 +130,7 @@ Results go to standard output, progress to standard error.`,
 	}
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", widthElsewhere)))
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(runCommand(), crashCommand(), reportCommand(), serveCommand(), compareCommand(), historyCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
 		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())

@@ -143,7 +143,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
-	c.Flags().StringArrayVar(&f.mixes, "mix", nil, "what drivers do: `operation=weight,…`, a phase for each --mix")
+	c.Flags().StringArrayVar(&f.mixes, "mix", nil, "what drivers do: `operation=weight`, several with commas between; a phase for each --mix")
 	for _, field := range fieldFlags {
 		c.Flags().String(field.name, "", field.help)
 		must(c.RegisterFlagCompletionFunc(field.name, cobra.NoFileCompletions))

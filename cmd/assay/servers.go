@@ -44,12 +44,15 @@ func serversHere() (all []diagnosedServer) {
 // printServers says which servers Assay can start here, and how the others are installed.
 func printServers(w io.Writer, all []diagnosedServer) error {
 	started, others := newColumns("server", "version", "binary or install line"), newColumns("server", "version", "binary, or source")
-	for _, s := range all {
-		table := others
+	for i, s := range all {
+		table, where := others, s.Where
 		if s.Starts {
 			table = started
 		}
-		table.add(s.Driver, orDash(s.Version), s.Where)
+		if i > 0 && s.Version == "" && where == all[i-1].Where {
+			where = "as " + all[i-1].Driver
+		}
+		table.add(s.Driver, orDash(s.Version), where)
 	}
 	fmt.Fprintln(w, "\nServers that Assay can start (DRIVER@start, or server: start):")
 	if err := started.print(w); err != nil {

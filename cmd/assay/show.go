@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -88,15 +89,21 @@ func (s *show) write(w io.Writer, r *model.Result, runs []*record.Run, report st
 // widthElsewhere is how wide text is where no terminal says how wide it is.
 const widthElsewhere = 80
 
+// terminalWidth is how wide the terminal is that standard output is; 0: it is none.
+func terminalWidth() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // textOptions are for standard output, or for a file: plain and as wide as a terminal usually is.
 func textOptions(file bool) text.Options {
 	if file {
 		return text.Options{Width: widthElsewhere}
 	}
-	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		width = widthElsewhere
-	}
+	width := cmp.Or(terminalWidth(), widthElsewhere)
 	return text.Options{Colour: live.TakesEscapes(os.Stdout) && os.Getenv("NO_COLOR") == "", Width: width}
 }
 

@@ -18,8 +18,7 @@ import (
 	"assay/store"
 )
 
-const missing = "no package has it: Tokyo Tyrant 1.1.41 is built from its source, on " +
-	"libtokyocabinet-dev; ttserver is looked for in PATH"
+const missing = "no package has it; build Tokyo Tyrant 1.1.41 from its source (it needs libtokyocabinet-dev), and put ttserver in PATH"
 
 // database is what a ttserver hosts.
 type database struct {
