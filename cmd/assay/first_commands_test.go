@@ -137,6 +137,28 @@ func TestFiftyMoreMistakes(t *testing.T) {
 	commandsSay(t, "more-mistakes.txt", func(string) int { return exitUsage }, lines)
 }
 
+// What users of memtier_benchmark, db_bench, sysbench, pgbench, k6, wrk, hyperfine, YCSB and Go's own
+// benchmarks type, in a third sitting: each has one error and the right command.
+func TestHabitsOfAThirdSitting(t *testing.T) {
+	t.Parallel()
+	lines := []string{
+		"run redis@start --test redis", "run redis@start --hide-histogram", "run redis@start --key-prefix mem:", "run redis@start --multi-key-get=10",
+		"run redis@start --reconnect-interval 1", "run redis@start --authenticate secret", "run redis@start --json-out-file x.json", "run memcached@start --udp",
+		"run redis@start --total-requests 100", "run redis@start --expiry-range=10-20", "run memtier_benchmark", "run redis-benchmark",
+		"run bbolt --benchmarks=fillrandom,readrandom", "run bbolt --num=1000", "run bbolt --key_size=16", "run bbolt --use_existing_db", "run bbolt --histogram",
+		"run bbolt --sync=1", "run bbolt --compression_ratio=0.5", "run bbolt --cache_size=8388608", "run db_bench", "run fillrandom", "run bbolt readrandom",
+		"run oltp_point_select", "run postgres@start --db-driver=pgsql", "run postgres@start --table-size=1000", "run postgres@start --tables=10",
+		"run postgres@start prepare", "run postgres@start --threads=8 --time=60 run", "run postgres@start --events=1000", "run postgres@start --report-interval=1",
+		"run postgres@start --mysql-host=x", "run oltp_read_write.lua", "run postgres@start -S -M prepared", "run postgres@start -T 60 -c 8",
+		"run postgres@start --select-only", "run postgres@start --client=8", "run postgres@start --progress=1", "run postgres@start --jobs=4", "run pgbench",
+		"run bbolt --stages 30s:10", "run bbolt --thresholds p95", "run script.js", "run bbolt --iterations 100", "run bbolt --script x.lua", "run bbolt -R 2000",
+		"run bbolt -c100 -d30s", "run wrk", "run bbolt --min-runs 5", "run bbolt --parameter-scan threads", "run bbolt -L threads,1", "run bbolt --show-output",
+		"run bbolt --style full", "run bbolt --setup x", "run bbolt --fieldcount 10", "run bbolt --readproportion 0.95", "run bbolt -target", "run load bbolt",
+		"run bbolt --count 10", "run bbolt -bench x", "run bbolt --benchtime 10s", "run bbolt --cpuprofile x",
+	}
+	commandsSay(t, "third-sitting.txt", func(string) int { return exitUsage }, lines)
+}
+
 // A plan starts no program that a file names, unless it is asked to.
 func TestADryRunStartsNoWorker(t *testing.T) {
 	t.Parallel()

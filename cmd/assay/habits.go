@@ -20,38 +20,47 @@ type habit struct {
 // pgbench, YCSB and go-ycsb. A letter means different things in different tools: each is named.
 var flagHabits = []habit{
 	// How much, and how often.
-	{[]string{"r", "runs", "run-count", "min-runs", "max-runs", "rounds", "iterations", "i", "x", "count"},
+	{[]string{"r", "runs", "run-count", "min-runs", "max-runs", "rounds", "iterations", "i", "x", "count", "trials", "repeat", "repetitions", "samples"},
 		"--blocks N (everything is repeated N times) or --operations N (of each phase)"},
-	{[]string{"n", "num", "requests", "transactions", "events"}, "--operations N (of each phase) or --records N"},
-	{[]string{"T", "test-time", "maxexecutiontime", "seconds", "runtime", "period"}, "--for 60s (of each phase) or --time 5m (of the whole run)"},
+	{[]string{"n", "num", "requests", "transactions", "events", "total-requests", "max-requests"}, "--operations N (of each phase) or --records N"},
+	{[]string{"T", "test-time", "maxexecutiontime", "seconds", "runtime", "period", "benchtime"}, "--for 60s (of each phase) or --time 5m (of the whole run)"},
 	{[]string{"d"}, "--for 30s (of each phase), or --values 100 (the length of values)"},
-	{[]string{"data-size", "valuesize", "fieldlength", "object-size", "data-size-range"}, "--values 100 (the length of values)"},
+	{[]string{"data-size", "valuesize", "fieldlength", "object-size", "data-size-range", "value-length"}, "--values 100 (the length of values)"},
 	{[]string{"w", "warmup", "warm-up", "warmup-time"}, "a phase of the experiment file with unmeasured: true"},
 	{[]string{"key-maximum", "keyspace", "keyspacelen", "key-space", "num-keys", "table-size", "records-count", "entries"}, "--records N"},
 	// How many at once.
 	{[]string{"t"}, "--threads N, or for what is done: --mix update --mix read"},
-	{[]string{"c", "j", "u", "vus", "workers", "jobs", "parallel", "threadcount", "goroutines", "max-vus"}, "--threads N"},
+	{[]string{"c", "j", "u", "vus", "workers", "jobs", "client", "parallel", "threadcount", "goroutines", "max-vus"}, "--threads N"},
+	{[]string{"fieldcount", "fields"}, "columns of the experiment file: assay init my.yaml"},
+	{[]string{"key-size", "key-prefix", "key-length", "keysize"}, "--set keys.bytes=16 (a server's keys get a prefix of the run's own)"},
+	{[]string{"multi-key-get", "mget", "batch-size", "batchsize"}, "--batch N (writes together); reads are of one key each"},
+	{[]string{"stages", "ramping-vus", "ramp-up"}, "groups and phases of the experiment file, one after the other: assay init my.yaml"},
+	{[]string{"parameter-scan", "parameter-list", "L", "D"}, "a list for the field: --threads 1,8, or --set 'threads=[1, 8]'"},
 	{[]string{"pipeline", "depth", "queue-depth"}, "--handles 'async(16)' (operations on the way on each connection)"},
 	// What is done.
 	{[]string{"workload", "W", "propertyfile", "property-file"},
 		"a preset, as in: assay run ycsb-a (assay init my.yaml --ycsb FILE reads a workload file of YCSB)"},
 	{[]string{"P"}, "a preset, as in: assay run ycsb-a, or for a pipeline: --handles 'async(16)'"},
-	{[]string{"ratio", "S", "read-ratio", "readproportion", "reads", "writes", "tests"},
+	{[]string{"ratio", "S", "read-ratio", "readproportion", "reads", "writes", "test", "tests", "select-only", "benchmarks", "skip-trx", "read-only", "write-only"},
 		"--mix read=90,update=10 (--ratio=1:9 of memtier_benchmark is 1 update to 9 reads)"},
 	{[]string{"key-pattern", "requestdistribution", "random-keys", "zipf", "random"}, "--order uniform, zipfian, shuffled or sequential"},
 	{[]string{"rate-limiting", "rps", "rate-limit", "R", "throughput", "arrival-rate"}, "--rate N (operations a second over all threads)"},
 	{[]string{"poisson", "constant-arrival-rate"}, "--rate N --arrivals poisson or constant"},
 	{[]string{"ttl", "expiry-range"}, "no flag: records do not expire"},
 	{[]string{"cpu", "cpuset", "affinity", "taskset", "pin"}, "--set cpus.client=0, and for a server that Assay starts: --set cpus.server=1"},
+	{[]string{"cache-size", "compression-ratio", "compression-type", "bloom-bits", "write-buffer-size", "max-open-files"},
+		"options of the store: --set stores.NAME.options.OPTION=VALUE (assay drivers NAME lists them)"},
+	{[]string{"use-existing-db", "existing"}, "no flag: each trial begins with an empty directory and loads its own records"},
+	{[]string{"reconnect-interval", "reconnect", "connect", "keepalive"}, "--handles per_operation (a new connection for each operation)"},
 	{[]string{"timeout"}, "--time 5m (of the whole run), or --set step_timeout=60s (of opening, syncing and closing)"},
-	{[]string{"interval", "report-interval", "print-interval"}, "--set sample=1s (between samples)"},
+	{[]string{"interval", "report-interval", "print-interval", "progress", "stats-interval"}, "--set sample=1s (between samples)"},
 	{[]string{"no-sync", "nosync", "sync-mode"}, "--durability D0 or D1 (assay drivers NAME shows what each class sets)"},
 	// Where to.
 	{[]string{"p"}, "the server beside its driver, as in: assay run redis@127.0.0.1:6379, or for properties of YCSB: --records N --operations N"},
-	{[]string{"s", "port", "host", "server", "address", "addr", "uri", "url", "a"},
+	{[]string{"s", "port", "host", "server", "address", "addr", "uri", "url", "a", "mysql-host", "pgsql-host", "mysql-port", "pgsql-port", "hosts"},
 		"the server beside its driver, as in: assay run redis@127.0.0.1:6379"},
-	{[]string{"db", "database", "driver", "engine", "protocol", "store"}, "the drivers as arguments, as in: assay run bbolt pebble"},
-	{[]string{"auth", "password", "user", "username", "tls", "ssl", "cluster", "cluster-mode"}, "options of the driver: assay drivers NAME shows them"},
+	{[]string{"db", "database", "driver", "engine", "protocol", "store", "db-driver"}, "the drivers as arguments, as in: assay run bbolt pebble"},
+	{[]string{"auth", "authenticate", "password", "user", "username", "tls", "ssl", "cluster", "cluster-mode", "udp"}, "options of the driver: assay drivers NAME shows them"},
 	// What comes out.
 	{[]string{"o", "output-dir", "dir"}, "--out DIR (the run directory; assay report DIR --format json prints it)"},
 	{[]string{"export-json", "json-out-file", "summary-export", "out-file", "json-file"}, "--json > FILE, or afterwards: assay report DIR --json > FILE"},
@@ -60,13 +69,17 @@ var flagHabits = []habit{
 	{[]string{"html"}, "report.html in the run directory: each run writes one"},
 	{[]string{"percentiles", "percentile", "print-percentiles", "latency-percentiles", "p99", "p95"},
 		"no flag: --full shows p50, p99 and p99.9, --format hlog all"},
-	{[]string{"histogram", "hdr-file-prefix", "measurementtype"}, "afterwards: assay report DIR --format hlog"},
-	{[]string{"v", "verbose", "debug", "log-level"}, "--full (each table, each finding with its evidence)"},
+	{[]string{"histogram", "hdr-file-prefix", "measurementtype", "hide-histogram"}, "afterwards: assay report DIR --format hlog"},
+	{[]string{"v", "verbose", "debug", "log-level", "show-output"}, "--full (each table, each finding with its evidence)"},
 	{[]string{"y", "yes", "f", "force"}, "no flag: a run asks no questions and overwrites nothing (--out names another directory)"},
-	{[]string{"N", "shell", "prepare", "cleanup", "setup"}, "phases of the experiment file: assay init my.yaml"},
+	{[]string{"N", "shell", "prepare", "cleanup", "setup", "script", "lua"}, "phases of the experiment file: assay init my.yaml"},
 	{[]string{"config", "file"}, "the experiment file as the argument: assay run my.yaml"},
 	{[]string{"preset"}, "the preset as the argument: assay run put-get"},
 	{[]string{"baseline"}, "--set baseline=NAME"},
+	{[]string{"tables", "table-count"}, "no flag: each store has one table"},
+	{[]string{"thresholds", "threshold"}, "afterwards: assay compare OLD NEW --fail-if 'rate < 0.95x'"},
+	{[]string{"style", "color", "colour", "no-color"}, "--plain (progress as lines); the variable NO_COLOR leaves colours out"},
+	{[]string{"cpuprofile", "memprofile", "blockprofile", "bench"}, "no flag: the page has CPU and memory over time; --mix says what is done"},
 	{[]string{"scale"}, "--set scale=NAME (assay presets PRESET shows its scales)"},
 	{[]string{"alpha", "delta-test", "confidence"}, "no flag: intervals are of 95 %"},
 }
@@ -102,6 +115,17 @@ var commandHabits = []habit{
 	{[]string{"clean"}, "assay doctor --clean"},
 	{[]string{"verify", "validate", "conformance-test"}, "assay conformance --driver NAME, or for a file: assay run my.yaml --dry-run"},
 }
+
+// benchmarkHabits are words that name work in db_bench, sysbench and memtier's kin.
+var benchmarkHabits = []habit{
+	{[]string{"db_bench", "sysbench", "pgbench", "memtier_benchmark", "redis-benchmark", "wrk"}, "a store, as in: assay run rocksdb, or assay run redis@start"},
+	{[]string{"fillrandom", "fillseq", "overwrite", "updaterandom"}, "--mix update, as in: assay run rocksdb --mix update"},
+	{[]string{"readrandom", "readseq", "readwhilewriting", "oltp_point_select", "oltp_read_only"}, "--mix read, as in: assay run rocksdb --mix read"},
+	{[]string{"oltp_read_write", "oltp_write_only", "tpcb-like", "readrandomwriterandom"}, "--mix read=50,update=50, as in: assay run postgres@start --mix read=50,update=50"},
+}
+
+// stepHabits are words behind which other tools do a part of the work.
+var stepHabits = []habit{{[]string{"load", "prepare", "cleanup", "run"}, "drivers alone: each trial loads its records, and removes them"}}
 
 // driverHabits are names that other tools, and products of the same protocol, have for drivers.
 var driverHabits = map[string]string{
@@ -176,6 +200,9 @@ func driverHabit(argument string) (meant string, known bool) {
 		}
 		return "assay run DRIVER@" + argument, true
 	}
+	if meant, known = habitual(benchmarkHabits, strings.TrimSuffix(strings.ToLower(argument), ".lua")); known {
+		return meant, true
+	}
 	letter, is := strings.CutPrefix(strings.ToLower(path.Base(argument)), "workload")
 	switch {
 	case is && slices.Contains(presetNames(), "ycsb-"+letter):
@@ -230,6 +257,9 @@ func unknownWord(args []string) (meant string, known bool) {
 func unknownDriver(argument string) error {
 	if meant, known := driverHabit(argument); known {
 		return fmt.Errorf("unknown driver %q\nexpected %s", argument, meant)
+	}
+	if here, known := habitual(stepHabits, argument); known {
+		return fmt.Errorf("unknown driver %q\nexpected %s", argument, here)
 	}
 	name, _, _ := strings.Cut(argument, "@")
 	return fmt.Errorf("unknown driver %q%s", name, nearOr(name, measurable(), "assay list shows the presets and drivers"))

@@ -411,6 +411,9 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 	case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.EISDIR):
 		return nil, "", fmt.Errorf("reading the experiment: %w", err)
 	case isPath && errors.Is(err, os.ErrNotExist):
+		if extension := filepath.Ext(argument); extension != "" && extension != ".yaml" && extension != ".yml" {
+			return nil, "", fmt.Errorf("there is no file %s\nan experiment is a YAML file: assay init my.yaml writes one to begin with", argument)
+		}
 		return nil, "", fmt.Errorf("there is no file %s\nassay init %s writes one to begin with", argument, argument)
 	}
 	what := fmt.Sprintf("there is no file, preset or driver %q", argument)
