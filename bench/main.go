@@ -24,14 +24,15 @@ func main() {
 	}
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
-	only := flag.String("only", "", "only the whole loop on the null driver (`null`), this engine's bare loops, or this server")
+	only := flag.String("only", "", "only the whole loop on the null driver (`null`), this engine's bare loops, or this server or peer")
 	servers := flag.Bool("servers", false, "the CPU time of clients of servers, beside that of other clients")
-	parts := flag.String("parts", "table,growth,late,stops", "what -servers prints: the table, how time grows with connections, how late an open load is, what stops of the server do to it; and `peers`, rates beside pgbench and redis-benchmark")
+	parts := flag.String("parts", "table,growth,late,stops", "what -servers prints: the table, how time grows with connections, how late an open load is, what stops of the server do to it; and `peers`, rates and client CPU time beside pgbench, sysbench and redis-benchmark")
+	placed := flag.String("placement", "", "only this placement of peers: anywhere, `one CPU` or a CPU each; \"\": all")
 	connections := flag.Int("connections", 0, "only the rows of -servers' table for so many connections; 0: all")
 	flag.Parse()
 	length := time.Duration(*seconds * float64(time.Second))
 	if *servers {
-		exit(printServers(*rounds, *only, *parts, *connections))
+		exit(printServers(*rounds, *only, *parts, *placed, *connections))
 	}
 	if *only == "null" {
 		exit(printLoops(*rounds, length))

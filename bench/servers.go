@@ -60,7 +60,7 @@ var errCant = errors.New("this client can't do that")
 //
 // The time of Assay's clients and of the C loop is that of the load alone, that of the others is
 // their process's.
-func printServers(rounds int, only, parts string, connections int) error {
+func printServers(rounds int, only, parts, placed string, connections int) error {
 	scratch, err := os.MkdirTemp("", "assay-bench-")
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func printServers(rounds int, only, parts string, connections int) error {
 		return err
 	}
 	if slices.Contains(strings.Split(parts, ","), "peers") {
-		if err := printPeers(rounds, only, scratch); err != nil {
+		if err := printPeers(rounds, only, placed, scratch); err != nil {
 			return err
 		}
 	}
