@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,6 +38,45 @@ func TestCommandsOfDocuments(t *testing.T) {
 	}
 	if commands < 15 {
 		t.Errorf("only %d commands were found", commands)
+	}
+}
+
+// Commands that stand in a sentence exist, with the flags that they are shown with.
+func TestCommandsInSentences(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inline := regexp.MustCompile("`(?:bin/)?assay\\s([^`]+)`")
+	found := 0
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range inline.FindAllStringSubmatch(string(text), -1) {
+			parts := strings.Fields(match[1])
+			c, _, err := command(io.Discard).Find(parts)
+			if err != nil || !c.HasParent() {
+				t.Errorf("%s: assay %s: no such command", page, match[1])
+				continue
+			}
+			found++
+			for _, part := range parts {
+				flag, is := strings.CutPrefix(part, "--")
+				flag, _, _ = strings.Cut(flag, "=")
+				if !is || flag == "" {
+					continue
+				}
+				if c.Flags().Lookup(flag) == nil && c.InheritedFlags().Lookup(flag) == nil {
+					t.Errorf("%s: assay %s: no flag --%s", page, match[1], flag)
+				}
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d commands were found", found)
 	}
 }
 
