@@ -16,7 +16,7 @@ var _ = register(
 	Entry{Example: SignFastest, Says: `significantly fastest`},
 	Entry{Example: SignUnsteady, Says: `did not hold its rate`},
 	Entry{Example: SignUnranked, Says: `not ranked`},
-	Entry{Example: SignFactor, Says: `factor by which the 95 % interval is wider to each side`},
+	Entry{Example: SignFactor, Says: `95 % interval: the figure divided and multiplied by this`},
 	Entry{Example: SignAbsent, Says: `not supported, or no figure`},
 
 	Entry{Example: CriterionParams{Criterion: "rate < 0.95x", Failed: 2},

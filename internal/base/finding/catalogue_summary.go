@@ -34,6 +34,8 @@ var _ = register(
 	Entry{Example: NextParams{Code: NextLonger, Phases: []string{"insert"}},
 		Says: `Longer phases show whether rates hold: {{join .phases}}.`},
 	Entry{Example: NextParams{Code: NextDoctor}, Says: `The machine disturbed the figures; this says what to change.`},
+	Entry{Example: NextParams{Code: NextDoctorBusy},
+		Says: `The machine disturbed all figures; this says what to change. Where it is always busy, --set busy_machine=tell ranks them with a warning.`},
 )
 
 type RanParams struct {
@@ -70,6 +72,7 @@ const (
 	NextLonger       Code = "next longer"
 	NextNoise        Code = "next noise"
 	NextDoctor       Code = "next doctor"
+	NextDoctorBusy   Code = "next doctor-busy"
 
 	SectionRefused     Code = "section refused"
 	SectionNoFigure    Code = "section no-figure"

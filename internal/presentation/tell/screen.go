@@ -15,6 +15,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/model"
 )
@@ -375,7 +376,12 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextFull, Remedy: r.Groups[at].Remedy}))
 	}
 	if machineSpoilt(shown.all, r.Groups) {
-		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextParams{Code: finding.NextDoctor}))
+		why := finding.NextParams{Code: finding.NextDoctor}
+		ranks := func(t *facts.Table) bool { return len(t.Ranked()) > 0 }
+		if run.Experiment.BusyMachine != experiment.BusyMachineTell && !slices.ContainsFunc(all, ranks) {
+			why.Code = finding.NextDoctorBusy
+		}
+		add(shellCommand(programOf(run), "doctor"), finding.New(why))
 	}
 	tooShort := facts.MeasuredTooShort(all)
 	detectable, few := 0.0, false
