@@ -12,7 +12,9 @@ import assay.driver.Store;
 import assay.drivers.Credentials;
 import assay.drivers.MemcachedServers;
 import assay.drivers.Serialisation;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -198,7 +200,7 @@ public final class XmemcachedDriver implements Driver {
             List<InetSocketAddress> servers = new ArrayList<>();
             for (String endpoint : config.endpoints) {
                 int colon = endpoint.lastIndexOf(':');
-                servers.add(new InetSocketAddress(endpoint.substring(0, colon), Integer.parseInt(endpoint.substring(colon + 1))));
+                servers.add(new InetSocketAddress(named(endpoint.substring(0, colon)), Integer.parseInt(endpoint.substring(colon + 1))));
             }
             int[] weights = config.options.integers("weights", servers.size());
             XMemcachedClientBuilder builder = weights == null ? new XMemcachedClientBuilder(servers) : new XMemcachedClientBuilder(servers, weights);
@@ -218,6 +220,11 @@ public final class XmemcachedDriver implements Driver {
                 client.shutdown();
                 throw new java.net.ConnectException("no connection to some of " + config.endpoints);
             }
+        }
+
+        /** The client finds a server's login by its name, which must not become another one once it is looked up. */
+        private static InetAddress named(String host) throws UnknownHostException {
+            return InetAddress.getByAddress(host, InetAddress.getByName(host).getAddress());
         }
 
         @Override
