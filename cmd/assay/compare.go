@@ -37,10 +37,10 @@ found from ten runs on.
 
 Exit status: 0 no regression, 4 a regression, 5 inconclusive. A regression is a
 figure that is significantly worse; of two arms of one run, B is then slower than A.
-Without --fail-if, the comparison is
-inconclusive where a rate is undecided, or one side lacks what the other has.
-With --fail-if, only the thresholds decide: one fails where the whole 95 %
-interval of a figure's ratio, new to old, is beyond it.`,
+
+Without --fail-if, the comparison is inconclusive where a rate is undecided, or one
+side lacks what the other has. With --fail-if, only the thresholds decide: one fails
+where the whole 95 % interval of a figure's ratio, new to old, is beyond it.`,
 		Example: `  assay compare results/main results/branch
   assay compare results/main results/branch --fail-if 'rate < 0.95x' --fail-if 'p99 > 1.10x'
   assay compare results/main results/branch --format md -o comparison.md

@@ -81,7 +81,7 @@ of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 			return checkDrivers(ctx, c.OutOrStdout(), target, names)
 		},
 	}
-	c.Flags().StringVar(&driver, "driver", "", "check only this driver `name` (default: all that need no server)")
+	c.Flags().StringVar(&driver, "driver", "", "check only the driver of this `name` (default: all that need no server)")
 	must(c.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions(driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp)))
 	c.Flags().StringToStringVar(&options, "option", nil, "set a driver's option: `name=value`")
 	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` of a server that may be loaded and emptied, or start")

@@ -50,7 +50,7 @@ figures that have a rank count. Changes are looked for from ten points on.`,
 			}
 		}
 		if _, err := os.Stat(path); err != nil && !make {
-			return nil, usage(fmt.Errorf("no archive yet: %w\nhint: assay history add DIR makes it", err))
+			return nil, usage(fmt.Errorf("there is no archive at %s yet\nassay history add DIR makes it", path))
 		}
 		a, err := archive.Open(path)
 		if err != nil {

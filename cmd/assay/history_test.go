@@ -22,7 +22,7 @@ func TestHistory(t *testing.T) {
 	}
 	none := history("show")
 	none.wants(t, 2)
-	wantParts(t, "without an archive", none.stderr, "no archive yet", "assay history add DIR")
+	wantParts(t, "without an archive", none.stderr, "there is no archive at", "assay history add DIR")
 	if _, err := os.Stat(file); err == nil {
 		t.Error("looking made an archive")
 	}

@@ -58,7 +58,7 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 	}
 	if several {
 		for i := range sections {
-			sections[i].Title = run.Header.Name + " " + run.Header.ID + ": " + sections[i].Title
+			sections[i].Title += ": " + run.Header.Name + " " + run.Header.ID // a name keeps its small letters where a title begins with a capital
 		}
 	}
 	return sections, shown
