@@ -127,3 +127,28 @@ func (b *build) tool(t *testing.T, target, name string) string {
 }
 
 func long() bool { return os.Getenv("ASSAY_LONG") == "1" }
+
+// A copy of what was built is as new as the copy, and may be of other sources.
+func TestACopyOfWhatWasBuiltIsBuiltAgain(t *testing.T) {
+	program := filepath.Base(plain.worker(t, "null"))
+	upToDate := func(folder string) bool {
+		t.Helper()
+		command := exec.Command("make", "--no-print-directory", "-q", "OUT="+folder, filepath.Join(folder, program))
+		command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
+		output, err := command.CombinedOutput()
+		if err != nil && command.ProcessState.ExitCode() != 1 { // 1: something is to be done
+			t.Fatalf("make -q: %v\n%s", err, output)
+		}
+		return err == nil
+	}
+	copied := t.TempDir()
+	if output, err := exec.Command("cp", "-r", filepath.Join(plain.folder, "objects"), filepath.Join(plain.folder, program), copied).CombinedOutput(); err != nil {
+		t.Fatalf("copying what was built: %v\n%s", err, output)
+	}
+	if !upToDate(plain.folder) {
+		t.Error("what has just been built is built again")
+	}
+	if upToDate(copied) {
+		t.Error("a copy in another folder counts as built from these sources")
+	}
+}
