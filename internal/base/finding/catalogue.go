@@ -26,6 +26,11 @@ type Entry struct {
 	// Remedy is what to do: a command or a setting. "": nothing.
 	Remedy string
 
+	// Unit is what the figures of a column count or are of: it stands beneath the heading.
+	Unit string
+	// Short is a heading where there is one line for it. "": Says, in small letters.
+	Short string
+
 	// Machine says that the fault is the machine's and not the store's: it costs the block, and the
 	// trial is run again.
 	Machine bool

@@ -26,6 +26,9 @@ func TestCatalogue_sentences(t *testing.T) {
 		if remedy := Remedy(m); remedy != "" {
 			fmt.Fprintf(&out, "  remedy  %s\n", remedy)
 		}
+		if head := HeadOf(e.Example); head.Unit != "" || e.Short != "" {
+			fmt.Fprintf(&out, "  column  %s, %s\n", head.Unit, head.Short)
+		}
 	}
 	golden.Check(t, "catalogue.txt", out.String())
 }

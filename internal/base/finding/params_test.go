@@ -26,7 +26,7 @@ func TestCatalogue_sentences_say_every_field(t *testing.T) {
 	said := map[string]bool{}
 	for _, e := range entries {
 		of := reflect.TypeOf(e.Example).Name()
-		for _, text := range []string{e.Says, e.Remedy, e.Many} {
+		for _, text := range []string{e.Says, e.Remedy, e.Unit, e.Many} {
 			for _, name := range namesIn(text) {
 				said[of+"."+name] = true
 				for _, together := range []string{"min_", "max_", "all_"} {
@@ -87,7 +87,7 @@ func misnamed(e Entry) (problems []string) {
 	for _, part := range []struct {
 		name, text string
 		known      []string
-	}{{"Says", e.Says, fields}, {"Remedy", e.Remedy, fields}, {"Many", e.Many, together}} {
+	}{{"Says", e.Says, fields}, {"Remedy", e.Remedy, fields}, {"Unit", e.Unit, fields}, {"Short", e.Short, fields}, {"Many", e.Many, together}} {
 		for _, name := range namesIn(part.text) {
 			if !slices.Contains(part.known, name) {
 				problems = append(problems, fmt.Sprintf("%s has no parameter %s", part.name, name))

@@ -7,10 +7,10 @@
 package column
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
+	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/presentation/model"
 )
@@ -31,15 +31,13 @@ const (
 
 // Column is one column.
 type Column struct {
-	Name    string // in CSV; "": not there
-	Heading string // "p99", "Disk"
-	Unit    string // what the figure counts or is of, beneath the heading: "latency", "÷ logical"
-	Short   string // the heading where there is one line for it; "": Heading
-	In      Grid
-	Drop    int  // where there is no room the highest goes first; 0 never
-	Left    bool // words rather than figures
-	Ranged  int  // has an interval, two more columns in CSV: where it is dropped; 0: it has none
-	Of      func(*Line) Cell
+	Name string // in CSV; "": not there
+	finding.Head
+	In     Grid
+	Drop   int  // where there is no room the highest goes first; 0 never
+	Left   bool // words rather than figures
+	Ranged int  // has an interval, two more columns in CSV: where it is dropped; 0: it has none
+	Of     func(*Line) Cell
 }
 
 // Line is an arm in a table, or one kind of its operations.
@@ -80,24 +78,25 @@ var quantiles = []struct {
 
 // All returns the columns of a table, in the order in which every form has them.
 func All(t *model.Table) []Column {
+	rate := rateHead(t)
 	columns := []Column{
-		{Heading: "Rank", In: Speed, Left: true, Of: rank},
-		{Name: Rate, Heading: "Rate", Unit: t.Unit(), Short: t.Unit(), In: Speed, Ranged: 1,
+		{Head: finding.HeadOf(finding.ColumnRank), In: Speed, Left: true, Of: rank},
+		{Name: Rate, Head: rate(finding.ColumnRate), In: Speed, Ranged: 1,
 			Of: func(l *Line) Cell { return estimate(l.Rate) }},
-		{Name: "records_per_s", Heading: "Records", Unit: "per s", Short: "records/s", In: Speed, Drop: 1, Ranged: 9, Of: records},
-		{Name: "ratio_to_best", Heading: "Of the best", Unit: "95 % interval", In: Speed, Drop: 3, Ranged: 9,
+		{Name: "records_per_s", Head: finding.HeadOf(finding.ColumnRecords), In: Speed, Drop: 1, Ranged: 9, Of: records},
+		{Name: "ratio_to_best", Head: finding.HeadOf(finding.ColumnOfBest), In: Speed, Drop: 3, Ranged: 9,
 			Of: func(l *Line) Cell { return ratio(l.ToBest) }},
 		{Name: "significant", Of: significant},
-		{Heading: "Of the baseline", Unit: "95 % interval", In: Speed, Drop: 8, Of: toBaseline},
-		{Name: "worst_sample_ops_per_s", Heading: "Worst sample", Unit: t.Unit(), Short: "worst", In: Speed, Drop: 4,
+		{Head: finding.HeadOf(finding.ColumnOfBaseline), In: Speed, Drop: 8, Of: toBaseline},
+		{Name: "worst_sample_ops_per_s", Head: rate(finding.ColumnWorst), In: Speed, Drop: 4,
 			Of: of(func(l *Line) *float64 { return l.WorstSample }, format.Number)},
-		{Name: "items_per_op", Heading: "Items", Unit: "per op", Short: "items/op", In: Kinds, Drop: 2, Of: items},
-		{Heading: "Done", Unit: "operations", Short: "count", In: Kinds, Of: done},
-		{Name: "answers_right", Heading: "Right", Unit: "answers, checked", Short: "right", In: Kinds, Of: right},
-		{Name: "plan", Heading: "Plan", Unit: "the store tells", In: Kinds, Drop: 1, Left: true, Of: plans},
+		{Name: "items_per_op", Head: finding.HeadOf(finding.ColumnItems), In: Kinds, Drop: 2, Of: items},
+		{Head: finding.HeadOf(finding.ColumnDone), In: Kinds, Of: done},
+		{Name: "answers_right", Head: finding.HeadOf(finding.ColumnRight), In: Kinds, Of: right},
+		{Name: "plan", Head: finding.HeadOf(finding.ColumnPlan), In: Kinds, Drop: 1, Left: true, Of: plans},
 	}
 	for _, q := range quantiles {
-		columns = append(columns, Column{Name: q.name, Heading: format.Quantile(q.q), Unit: timed(t), In: q.in, Drop: q.drop,
+		columns = append(columns, Column{Name: q.name, Head: finding.HeadOf(finding.LatencyColumnParams{Quantile: format.Quantile(q.q), OneIn: oneIn(t)}), In: q.in, Drop: q.drop,
 			Of: func(l *Line) Cell { return latency(l.Latencies, q.q) }})
 	}
 	columns = append(columns,
@@ -109,11 +108,11 @@ func All(t *model.Table) []Column {
 		}},
 		raw("latency_refused", func(l *Line) []float64 { return l.Refused }),
 		raw("latency_too_few", func(l *Line) []float64 { return l.TooFew }),
-		Column{Name: "handle_wait_ns_per_op", Heading: "Wait", Unit: "for a handle", In: Speed, Drop: 3,
+		Column{Name: "handle_wait_ns_per_op", Head: finding.HeadOf(finding.ColumnWait), In: Speed, Drop: 3,
 			Of: of(func(l *Line) *float64 { return l.WaitNS }, format.Latency)},
-		Column{Name: "handle_p50_ns", Heading: handle(t) + " p50", Unit: "to a handle", In: Speed, Drop: 3,
+		Column{Name: "handle_p50_ns", Head: finding.HeadOf(finding.HandleColumnParams{Quantile: "p50", Waits: waits(t)}), In: Speed, Drop: 3,
 			Of: of(func(l *Line) *float64 { return l.HandleP50NS }, format.Latency)},
-		Column{Name: "handle_p99_ns", Heading: handle(t) + " p99", Unit: "to a handle", In: Speed, Drop: 3,
+		Column{Name: "handle_p99_ns", Head: finding.HeadOf(finding.HandleColumnParams{Quantile: "p99", Waits: waits(t)}), In: Speed, Drop: 3,
 			Of: of(func(l *Line) *float64 { return l.HandleP99NS }, format.Latency)})
 	columns = append(columns, outcomes...)
 	columns = append(columns, course(t)...)
@@ -121,51 +120,46 @@ func All(t *model.Table) []Column {
 	return append(columns, nodes...)
 }
 
-// timed says of which operations latencies are.
-func timed(t *model.Table) string {
+// oneIn is of how many operations one has its latency told; 0: each.
+func oneIn(t *model.Table) uint64 {
 	for _, row := range t.Rows {
 		if row.OneIn > 0 {
-			return fmt.Sprintf("latency, 1 in %d", row.OneIn)
+			return row.OneIn
 		}
 	}
-	return "latency"
+	return 0
 }
 
-// handle names what it takes to have a handle: waiting for one of a pool, or connecting.
-func handle(t *model.Table) string {
-	for _, row := range t.Rows {
-		if row.WaitNS != nil {
-			return "Wait"
-		}
-	}
-	return "Connect"
+// waits reports whether what it takes to have a handle is waiting for one of a pool, or connecting.
+func waits(t *model.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(row model.Row) bool { return row.WaitNS != nil })
 }
 
 // outcomes are operations by how they ended.
 var outcomes = []Column{
 	{Name: "attempted", Of: counted(func(o model.Outcomes) uint64 { return o.Attempted })},
 	{Name: "ok", Of: counted(func(o model.Outcomes) uint64 { return o.OK })},
-	{Name: "misses", Heading: "Misses", Unit: "operations", In: Speed | Kinds, Drop: 4,
+	{Name: "misses", Head: finding.HeadOf(finding.ColumnMisses), In: Speed | Kinds, Drop: 4,
 		Of: counted(func(o model.Outcomes) uint64 { return o.Miss })},
-	{Name: "conflicts", Heading: "Conflicts", Unit: "operations", In: Speed | Kinds, Drop: 5,
+	{Name: "conflicts", Head: finding.HeadOf(finding.ColumnConflicts), In: Speed | Kinds, Drop: 5,
 		Of: counted(func(o model.Outcomes) uint64 { return o.Conflict })},
-	{Name: "hit_ratio", Heading: "Hit ratio", Unit: "of reads", In: Speed | Screen, Drop: 1,
+	{Name: "hit_ratio", Head: finding.HeadOf(finding.ColumnHitRatio), In: Speed | Screen, Drop: 1,
 		Of: of(func(l *Line) *float64 { return l.HitRatio }, format.Percent)},
-	{Name: "lost_updates", Heading: "Lost updates", Unit: "of updates", In: Speed | Screen, Drop: 1,
+	{Name: "lost_updates", Head: finding.HeadOf(finding.ColumnLostUpdates), In: Speed | Screen, Drop: 1,
 		Of: of(func(l *Line) *float64 { return l.LostUpdates }, format.Percent)},
-	{Name: "loss_found_1_in", Heading: "Finds a loss", Unit: "of 1 in … writes", Short: "finds a loss of 1 in", In: Speed, Drop: 9, Of: of(lossFound, format.Number)},
-	{Name: "starts_apart_ns", Heading: "Starts", Unit: "of processes, apart", Short: "starts apart", In: Speed, Drop: 9,
+	{Name: "loss_found_1_in", Head: finding.HeadOf(finding.ColumnLossFound), In: Speed, Drop: 9, Of: of(lossFound, format.Number)},
+	{Name: "starts_apart_ns", Head: finding.HeadOf(finding.ColumnStarts), In: Speed, Drop: 9,
 		Of: of(func(l *Line) *float64 { return l.StartsApartNS }, format.Latency)},
-	{Name: "milestone_first_s", Heading: "First", Unit: "milestone", Short: "first milestone", In: Speed, Drop: 4,
+	{Name: "milestone_first_s", Head: finding.HeadOf(finding.ColumnFirstMilestone), In: Speed, Drop: 4,
 		Of: milestone(func(m *model.Milestones) float64 { return m.FirstS })},
-	{Name: "milestone_last_s", Heading: "Last", Unit: "milestone", Short: "last milestone", In: Speed, Drop: 4,
+	{Name: "milestone_last_s", Head: finding.HeadOf(finding.ColumnLastMilestone), In: Speed, Drop: 4,
 		Of: milestone(func(m *model.Milestones) float64 { return m.LastS })},
 	{Name: "lost", Of: counted(func(o model.Outcomes) uint64 { return o.Lost })},
 	{Name: "wrong", Of: counted(func(o model.Outcomes) uint64 { return o.Wrong })},
 	{Name: "errors", Of: counted(func(o model.Outcomes) uint64 { return o.Errors })},
 	{Name: "timeouts", Of: counted(func(o model.Outcomes) uint64 { return o.Timeout })},
 	{Name: "unfinished", Of: counted(func(o model.Outcomes) uint64 { return o.Unfinished })},
-	{Heading: "Bad", Unit: "operations", In: Speed | Kinds, Of: func(l *Line) Cell {
+	{Head: finding.HeadOf(finding.ColumnBad), In: Speed | Kinds, Of: func(l *Line) Cell {
 		c := counted(model.Outcomes.Bad)(l)
 		c.Bad = true
 		return c
@@ -174,42 +168,42 @@ var outcomes = []Column{
 
 // resources are what the work took.
 var resources = []Column{
-	{Name: "memory_bytes", Heading: "Memory", Unit: "peak RSS", In: Resources,
+	{Name: "memory_bytes", Head: finding.HeadOf(finding.ColumnMemory), In: Resources,
 		Of: of(func(l *Line) *float64 { return l.MemoryBytes }, format.Bytes)},
-	{Heading: "Data/memory", Unit: "data ÷ memory", In: Resources, Drop: 4,
+	{Head: finding.HeadOf(finding.ColumnDataMemory), In: Resources, Drop: 4,
 		Of: of(func(l *Line) *float64 { return l.DataToMemory }, format.Factor)},
-	{Name: "disk_bytes", Heading: "Disk", Unit: "after the drain", In: Resources,
+	{Name: "disk_bytes", Head: finding.HeadOf(finding.ColumnDisk), In: Resources,
 		Of: of(func(l *Line) *float64 { return l.DiskBytes }, format.Bytes)},
-	{Heading: "Space", Unit: "disk ÷ logical", In: Resources, Drop: 2, Of: of(space, format.Factor)},
-	{Name: "logical_bytes", Heading: "Logical", Unit: "bytes", In: Resources, Drop: 5,
+	{Head: finding.HeadOf(finding.ColumnSpace), In: Resources, Drop: 2, Of: of(space, format.Factor)},
+	{Name: "logical_bytes", Head: finding.HeadOf(finding.ColumnLogical), In: Resources, Drop: 5,
 		Of: of(func(l *Line) *float64 { return l.LogicalBytes }, format.Bytes)},
-	{Name: "host_write_bytes", Heading: "Host writes", Unit: "bytes", In: Resources, Drop: 3,
+	{Name: "host_write_bytes", Head: finding.HeadOf(finding.ColumnHostWrites), In: Resources, Drop: 3,
 		Of: of(func(l *Line) *float64 { return l.HostWriteBytes }, format.Bytes)},
 	{Name: "host_write_source", Of: func(l *Line) Cell { return Cell{Raw: l.HostWriteSource} }},
-	{Heading: "Write ampl.", Unit: "host writes ÷ logical", In: Resources, Drop: 3,
+	{Head: finding.HeadOf(finding.ColumnWriteAmplification), In: Resources, Drop: 3,
 		Of: of(func(l *Line) *float64 { return l.WriteAmplification }, format.Factor)},
-	{Heading: "Drained", Unit: "in", In: Resources, Drop: 6, Of: drained},
-	{Name: "cpu_ns_per_op", Heading: "CPU", Unit: "per op", Short: "CPU/op", In: Resources, Drop: 3, Of: of(cpu, format.Latency)},
-	{Heading: "Harness", Unit: "share", In: Resources, Drop: 5, Of: of(func(l *Line) *float64 { return l.HarnessShare }, format.Percent)},
-	{Name: "alloc_bytes_per_op", Heading: "Alloc", Unit: "per op", Short: "alloc/op", In: Resources, Drop: 4,
+	{Head: finding.HeadOf(finding.ColumnDrained), In: Resources, Drop: 6, Of: drained},
+	{Name: "cpu_ns_per_op", Head: finding.HeadOf(finding.ColumnCPU), In: Resources, Drop: 3, Of: of(cpu, format.Latency)},
+	{Head: finding.HeadOf(finding.ColumnHarness), In: Resources, Drop: 5, Of: of(func(l *Line) *float64 { return l.HarnessShare }, format.Percent)},
+	{Name: "alloc_bytes_per_op", Head: finding.HeadOf(finding.ColumnAllocBytes), In: Resources, Drop: 4,
 		Of: of(func(l *Line) *float64 { return l.AllocBytes }, perOperation("B"))},
-	{Name: "allocs_per_op", Heading: "Allocs", Unit: "per op", Short: "allocs/op", In: Resources, Drop: 4,
+	{Name: "allocs_per_op", Head: finding.HeadOf(finding.ColumnAllocs), In: Resources, Drop: 4,
 		Of: of(func(l *Line) *float64 { return l.Allocs }, perOperation(""))},
 }
 
 // nodes are what each server of a store did.
 var nodes = []Column{
-	node("Operations", "share", "operations", 0, func(n *model.Node) *float64 { return n.Operations }, format.Percent),
-	node("CPU", "of one", "CPU", 0, func(n *model.Node) *float64 { return n.CPU }, format.Percent),
-	node("Memory", "peak RSS", "memory", 1, func(n *model.Node) *float64 { return n.MemoryBytes }, format.Bytes),
-	node("Connections", "at most", "connections", 2, func(n *model.Node) *float64 { return n.Connections },
+	node(finding.ColumnNodeOperations, 0, func(n *model.Node) *float64 { return n.Operations }, format.Percent),
+	node(finding.ColumnNodeCPU, 0, func(n *model.Node) *float64 { return n.CPU }, format.Percent),
+	node(finding.ColumnNodeMemory, 1, func(n *model.Node) *float64 { return n.MemoryBytes }, format.Bytes),
+	node(finding.ColumnNodeConnections, 2, func(n *model.Node) *float64 { return n.Connections },
 		func(count float64) string { return format.Count(uint64(max(count, 0) + 0.5)) }),
-	node("Read", "per s", "read/s", 3, func(n *model.Node) *float64 { return n.ReadBytes }, format.Bytes),
-	node("Written", "per s", "written/s", 3, func(n *model.Node) *float64 { return n.WriteBytes }, format.Bytes),
+	node(finding.ColumnNodeRead, 3, func(n *model.Node) *float64 { return n.ReadBytes }, format.Bytes),
+	node(finding.ColumnNodeWritten, 3, func(n *model.Node) *float64 { return n.WriteBytes }, format.Bytes),
 }
 
-func node(heading, unit, short string, drop int, figure func(*model.Node) *float64, text func(float64) string) Column {
-	return Column{Heading: heading, Unit: unit, Short: short, In: Nodes, Drop: drop, Of: func(l *Line) Cell {
+func node(heading finding.Bare, drop int, figure func(*model.Node) *float64, text func(float64) string) Column {
+	return Column{Head: finding.HeadOf(heading), In: Nodes, Drop: drop, Of: func(l *Line) Cell {
 		if l.Node == nil {
 			return Cell{}
 		}
@@ -217,20 +211,28 @@ func node(heading, unit, short string, drop int, figure func(*model.Node) *float
 	}}
 }
 
+// rateHead returns the headings of columns of rates, in the unit of a table.
+func rateHead(t *model.Table) func(finding.Code) finding.Head {
+	return func(c finding.Code) finding.Head {
+		return finding.HeadOf(finding.RateColumnParams{Code: c, Unit: t.Unit()})
+	}
+}
+
 func course(t *model.Table) []Column {
+	rate := rateHead(t)
 	return []Column{
-		{Heading: "Course", Unit: "of the rate", In: Course, Left: true, Of: func(l *Line) Cell { return Cell{Text: l.Course.Kind} }},
-		{Heading: "Early", Unit: t.Unit(), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Early }, format.Number)},
-		{Heading: "Late", Unit: t.Unit(), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Late }, format.Number)},
-		{Heading: "Broke at", Unit: "records", Short: "broke at records", In: Course,
+		{Head: finding.HeadOf(finding.ColumnCourse), In: Course, Left: true, Of: func(l *Line) Cell { return Cell{Text: l.Course.Kind} }},
+		{Head: rate(finding.ColumnEarly), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Early }, format.Number)},
+		{Head: rate(finding.ColumnLate), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Late }, format.Number)},
+		{Head: finding.HeadOf(finding.ColumnBrokeRecords), In: Course,
 			Of: of(func(l *Line) *float64 { return l.Course.BrokeAt }, format.Number)},
-		{Heading: "Broke at", Unit: "time", Short: "at", In: Course, Drop: 2,
+		{Head: finding.HeadOf(finding.ColumnBrokeTime), In: Course, Drop: 2,
 			Of: of(func(l *Line) *float64 { return l.Course.BrokeAtS }, format.Seconds)},
-		{Heading: "Reached", Unit: "records", In: Course, Drop: 3,
+		{Head: finding.HeadOf(finding.ColumnReached), In: Course, Drop: 3,
 			Of: of(func(l *Line) *float64 { return l.Course.Reached }, format.Number)},
-		{Heading: "With", Unit: "resources", In: Course, Drop: 1, Left: true,
+		{Head: finding.HeadOf(finding.ColumnWith), In: Course, Drop: 1, Left: true,
 			Of: func(l *Line) Cell { return Cell{Text: format.ListMax(format.ResourceWords(l.Course.With), withMax)} }},
-		{Heading: "Blocks", In: Course, Drop: 4, Of: func(l *Line) Cell { return whole(uint64(l.Course.Blocks)) }},
+		{Head: finding.HeadOf(finding.ColumnBlocks), In: Course, Drop: 4, Of: func(l *Line) Cell { return whole(uint64(l.Course.Blocks)) }},
 	}
 }
 

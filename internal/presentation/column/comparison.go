@@ -55,7 +55,8 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 	c = format.Shown(c)
 	last := len(c.Sides) - 1
 	told := Comparison{Verdict: finding.Text(c.Verdict), Remedy: finding.Remedy(c.Verdict),
-		Heads: []string{"where", "store", "", side(c, 0), side(c, last), "ratio", "95 %", ""}}
+		Heads: []string{finding.HeadOf(finding.ColumnWhere).Short, finding.HeadOf(finding.ColumnStore).Short, "", side(c, 0), side(c, last),
+			finding.HeadOf(finding.ColumnRatio).Short, finding.HeadOf(finding.ColumnInterval).Short, ""}}
 	for _, criterion := range c.Criteria {
 		told.Criteria = append(told.Criteria, Criterion{criterion})
 	}

@@ -116,6 +116,8 @@ func (p page) Trial(key string) model.Trial { return p.trials[key] }
 
 var functions = template.FuncMap{
 	"text":      finding.Text,
+	"heading":   func(name string) string { return finding.HeadOf(finding.Bare("heading " + name)).Heading },
+	"column":    func(name string) string { return finding.HeadOf(finding.Bare("column " + name)).Heading },
 	"texts":     texts,
 	"count":     func(n int) string { return format.Count(uint64(max(n, 0))) },
 	"rate":      format.Rate,
@@ -199,7 +201,7 @@ type list struct {
 func (p page) Lists() (lists []list) {
 	for _, l := range p.Summary.Lists() {
 		if len(l.Messages) > 0 {
-			lists = append(lists, list{l.Title, texts(l.Messages)})
+			lists = append(lists, list{l.Title(), texts(l.Messages)})
 		}
 	}
 	return lists
@@ -210,17 +212,21 @@ type link struct{ ID, Name string }
 
 // Links returns the entries of the navigation.
 func (p page) Links() []link {
-	links := []link{{"summary", "Summary"}, {"findings", "Findings"}}
+	to := func(heading finding.Bare) link {
+		_, id, _ := strings.Cut(string(heading), " ") // the part of the page has the heading's name
+		return link{id, finding.HeadOf(heading).Heading}
+	}
+	links := []link{to(finding.HeadingSummary), to(finding.HeadingFindings)}
 	for _, c := range p.Classes {
 		links = append(links, link{c.ID, strings.TrimSpace(c.Code + " " + p.RunOf(c.Run))})
 	}
-	for _, l := range []struct {
-		link
-		there bool
-	}{{link{"power-cuts", "Rate against loss"}, len(p.lossPoints()) > 0}, {link{"stores", "Stores"}, len(p.Stores) > 0}, {link{"trials", "Trials"}, len(p.Matrix.Rows) > 0},
-		{link{"machine", "Environment"}, len(p.Environment) > 0}, {link{"reading", "How to read this"}, true}} {
-		if l.there {
-			links = append(links, l.link)
+	for _, part := range []struct {
+		heading finding.Bare
+		there   bool
+	}{{finding.HeadingLoss, len(p.lossPoints()) > 0}, {finding.HeadingStores, len(p.Stores) > 0}, {finding.HeadingTrials, len(p.Matrix.Rows) > 0},
+		{finding.HeadingMachine, len(p.Environment) > 0}, {finding.HeadingReading, true}} {
+		if part.there {
+			links = append(links, to(part.heading))
 		}
 	}
 	return links

@@ -112,13 +112,17 @@ type Summary struct {
 
 // List is a titled list of the summary.
 type List struct {
-	Title    string
+	Heading  finding.Bare
 	Messages []finding.Message
 }
 
+// Title is the list's heading.
+func (l List) Title() string { return finding.Text(finding.New(l.Heading)) }
+
 // Lists returns what stands beneath the tables, in the order of the screen.
 func (s Summary) Lists() []List {
-	return []List{{"Answer", s.Answer}, {"Clear", s.Clear}, {"Not clear", s.NotClear}, {"Checked", s.Checked}, {"Trust", s.Trust}}
+	return []List{{finding.HeadingAnswer, s.Answer}, {finding.HeadingClear, s.Clear}, {finding.HeadingNotClear, s.NotClear},
+		{finding.HeadingChecked, s.Checked}, {finding.HeadingTrust, s.Trust}}
 }
 
 // Next is something to do.

@@ -126,11 +126,11 @@ func PlanText(p Plan) string {
 func (t *Table) Unit() string {
 	switch {
 	case t.Requests:
-		return "requests/s"
+		return finding.Text(finding.New(finding.UnitRequests))
 	case t.BatchItems > 0:
-		return "batches/s"
+		return finding.Text(finding.New(finding.UnitBatches))
 	}
-	return "ops/s"
+	return finding.Text(finding.New(finding.UnitOps))
 }
 
 // Kind is one kind of operation of a row, or one question that the phase asks: "query:category".

@@ -131,8 +131,11 @@ func sectionOf(t *facts.Table) model.Section {
 // courseSection shows how far the rate of each store held.
 func courseSection(t *facts.Table) model.Section {
 	s := sectionOf(t)
-	for _, c := range [][2]string{{"early", "early/s"}, {"late", "late/s"}, {"broke", "broke at records"}, {"with", "fell with"}} {
-		s.Columns = append(s.Columns, model.SectionColumn{Kind: c[0], Phase: t.Phase, Title: c[1], Table: t.ID, Sorted: c[0] == "late"})
+	for _, c := range []struct {
+		kind    string
+		heading finding.Bare
+	}{{"early", finding.ColumnScreenEarly}, {"late", finding.ColumnScreenLate}, {"broke", finding.ColumnBrokeRecords}, {"with", finding.ColumnScreenWith}} {
+		s.Columns = append(s.Columns, model.SectionColumn{Kind: c.kind, Phase: t.Phase, Title: finding.HeadOf(c.heading).Short, Table: t.ID, Sorted: c.kind == "late"})
 	}
 	rows := t.ByRate()
 	slices.SortStableFunc(rows, func(a, b *facts.Row) int { return cmp.Compare(valueOr0(b.Course.Late), valueOr0(a.Course.Late)) })
@@ -182,23 +185,21 @@ func brokeCell(r *facts.Row) model.SectionCell {
 }
 
 // rateUnitOf is the unit in which a section shows a table's rates: batches as the records in them.
-func rateUnitOf(t *facts.Table) string {
+func rateUnitOf(t *facts.Table) finding.Bare {
 	switch {
 	case t.Requests:
-		return "requests/s"
+		return finding.UnitRequests
 	case t.BatchItems > 0:
-		return "records/s"
+		return finding.UnitRecords
 	}
-	return operationsPerSecond
+	return finding.UnitOperations
 }
 
-const operationsPerSecond = "operations/s"
-
 // unitOf is the unit that tables have in common, or that of most phases.
-func unitOf(tables []*facts.Table) string {
+func unitOf(tables []*facts.Table) finding.Bare {
 	unit := rateUnitOf(tables[0])
 	if slices.ContainsFunc(tables, func(t *facts.Table) bool { return rateUnitOf(t) != unit }) {
-		return operationsPerSecond
+		return finding.UnitOperations
 	}
 	return unit
 }
@@ -207,7 +208,8 @@ func unitOf(tables []*facts.Table) string {
 // says that no other cell of it is shown. Rows are sorted by the first phase.
 func RateSection(here, class []*facts.Table, alone bool) model.Section {
 	s := sectionOf(here[0])
-	s.Unit = unitOf(here)
+	unit := unitOf(here)
+	s.Unit = finding.Text(finding.New(unit))
 	rows := map[string]*model.SectionRow{}
 	var arms []string
 	for _, t := range here {
@@ -220,8 +222,8 @@ func RateSection(here, class []*facts.Table, alone bool) model.Section {
 	}
 	for _, t := range here {
 		title := t.Phase
-		if unit := rateUnitOf(t); unit != s.Unit {
-			title += " " + unit
+		if of := rateUnitOf(t); of != unit {
+			title += " " + finding.Text(finding.New(of))
 		}
 		s.Columns = append(s.Columns, model.SectionColumn{Kind: "rate", Phase: t.Phase, Title: title, Table: t.ID, Sorted: len(s.Columns) == 0})
 		for _, arm := range arms {

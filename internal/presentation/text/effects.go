@@ -3,6 +3,7 @@ package text
 import (
 	"charm.land/lipgloss/v2"
 
+	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/presentation/model"
 )
@@ -12,24 +13,23 @@ func (p *page) effects(effects []model.Effect) {
 	if len(effects) == 0 {
 		return
 	}
-	p.blank()
-	p.add(p.strong.Render("── Effects of the axes ──"))
-	of := func(title string, keep int, left bool, cell func(model.Effect) string) gridColumn {
-		c := gridColumn{title: title, keep: keep, left: left}
+	p.part(finding.HeadingEffects)
+	of := func(title string, left bool, cell func(model.Effect) string) gridColumn {
+		c := gridColumn{title: title, left: left}
 		for _, e := range effects {
 			c.cells = append(c.cells, cell(e))
 		}
 		return c
 	}
 	lines, _ := grid([]gridColumn{
-		of("phase", 0, true, func(e model.Effect) string { return e.Phase + " (" + e.Class + ")" }),
-		of("store", 0, true, func(e model.Effect) string { return format.CleanMax(e.Arm, 60) }),
-		of("change", 0, true, func(e model.Effect) string { return e.Change() }),
-		of("rate", 0, false, func(e model.Effect) string { return format.Factor(e.Ratio.Value) }),
-		of("95 %", 0, false, func(e model.Effect) string {
+		of(finding.HeadOf(finding.ColumnPhase).Short, true, func(e model.Effect) string { return e.Phase + " (" + e.Class + ")" }),
+		of(finding.HeadOf(finding.ColumnStore).Short, true, func(e model.Effect) string { return format.CleanMax(e.Arm, 60) }),
+		of(finding.HeadOf(finding.ColumnChange).Short, true, func(e model.Effect) string { return e.Change() }),
+		of(finding.HeadOf(finding.RateColumnParams{Code: finding.ColumnRate}).Heading, false, func(e model.Effect) string { return format.Factor(e.Ratio.Value) }),
+		of(finding.HeadOf(finding.ColumnInterval).Short, false, func(e model.Effect) string {
 			return format.Factor(*e.Ratio.Low) + " to " + format.Factor(*e.Ratio.High)
 		}),
-		of("", 0, true, func(e model.Effect) string { return e.Ratio.Shown() }),
+		of("", true, func(e model.Effect) string { return e.Ratio.Shown() }),
 	}, p.width-2, p.paint, func(int) lipgloss.Style { return p.plain })
 	for _, line := range lines {
 		p.add("  " + line)

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -37,7 +36,7 @@ func Full(w io.Writer, r *model.Result, o Options) error {
 	p.trials(r)
 	p.facts(r)
 	if o.Report != "" {
-		p.add(p.heading("Report") + o.Report)
+		p.add(p.heading(headed(finding.HeadingReport)) + o.Report)
 	}
 	return write(w, p.lines)
 }
@@ -127,26 +126,26 @@ func (p *page) columns(t *model.Table, in column.Grid, lines []*column.Line) {
 		}
 		return p.plain
 	}
-	stores := gridColumn{title: "store", left: true}
-	operations := gridColumn{title: "operation", left: true}
+	stores := gridColumn{title: finding.HeadOf(finding.ColumnStore).Short, left: true}
+	operations := gridColumn{title: finding.HeadOf(finding.ColumnOperation).Short, left: true}
 	for _, l := range lines {
 		stores.cells = append(stores.cells, format.CleanMax(l.Arm, 60))
 		name := ""
 		if l.Kind != nil {
 			name = l.Kind.Operation
 			if t.Requests {
-				operations.title = "step"
+				operations.title = finding.HeadOf(finding.ColumnStep).Short
 			}
 		}
 		if l.Node != nil {
-			operations.title, name = "server", strconv.Itoa(l.Node.Number)
+			operations.title, name = finding.HeadOf(finding.ColumnServer).Short, strconv.Itoa(l.Node.Number)
 		}
 		operations.cells = append(operations.cells, name)
 	}
 	all := []gridColumn{stores, operations}
 	for _, d := range drawn {
-		figures := gridColumn{title: cmp.Or(d.Short, format.Uncapital(d.Heading)), keep: d.Drop, left: d.Left}
-		within := gridColumn{title: "95 %", keep: d.Ranged}
+		figures := gridColumn{title: d.Short, keep: d.Drop, left: d.Left}
+		within := gridColumn{title: finding.HeadOf(finding.ColumnInterval).Short, keep: d.Ranged}
 		for _, c := range d.Cells {
 			figures.cells = append(figures.cells, c.Text)
 			within.cells = append(within.cells, c.Within)
@@ -179,8 +178,7 @@ func (p *page) findings(r *model.Result) {
 	if len(r.Groups) == 0 {
 		return
 	}
-	p.blank()
-	p.add(p.strong.Render("── Findings ──"))
+	p.part(finding.HeadingFindings)
 	styles := map[finding.Severity]lipgloss.Style{finding.Grave: p.bad, finding.Warning: p.care,
 		finding.Notice: p.faint}
 	for _, g := range r.Groups {
@@ -220,8 +218,7 @@ func (p *page) trials(r *model.Result) {
 			continue
 		}
 		if !titled {
-			p.blank()
-			p.add(p.strong.Render("── Trials without a figure ──"))
+			p.part(finding.HeadingFailed)
 			titled = true
 		}
 		p.wrapped(t.ID+" "+t.State+": ", p.plain, 2, sentences(t.Reasons))
@@ -234,14 +231,12 @@ func (p *page) trials(r *model.Result) {
 }
 
 func (p *page) facts(r *model.Result) {
-	p.blank()
-	p.add(p.strong.Render("── Settings ──"))
+	p.part(finding.HeadingSettings)
 	for _, s := range r.Stores {
 		p.wrapped(s.Arm+": ", p.plain, 2, s.Changed)
 	}
 	if len(r.Gaps) > 0 {
-		p.blank()
-		p.add(p.strong.Render("── Missing ──"))
+		p.part(finding.HeadingMissing)
 		for _, gap := range r.Gaps {
 			p.wrapped("", p.plain, 2, finding.Text(gap))
 		}

@@ -55,10 +55,11 @@ func (p *page) group(g *archive.Group, all bool) {
 }
 
 func (p *page) seriesOf(g *archive.Group, shown []archive.Series) {
-	titles := []string{"where", "store", "", "first", "last", "95 %", "trend", "changed at"}
-	columns := make([]gridColumn, len(titles))
-	for i, title := range titles {
-		columns[i] = gridColumn{title: title, left: i < 3 || i > 5}
+	heads := []finding.Bare{finding.ColumnWhere, finding.ColumnStore, "", finding.ColumnFirst, finding.ColumnLast, finding.ColumnInterval, finding.ColumnTrend,
+		finding.ColumnChangedAt}
+	columns := make([]gridColumn, len(heads))
+	for i, head := range heads {
+		columns[i] = gridColumn{title: finding.HeadOf(head).Short, left: i < 3 || i > 5}
 	}
 	columns[5].keep, columns[3].keep, columns[6].keep = 3, 2, 1
 	for _, s := range shown {

@@ -41,7 +41,7 @@ func Markdown(w io.Writer, r *model.Result) error {
 		add("")
 		shown := column.Parts(r, &s)
 		parts = append(parts, shown...)
-		head, rule := "| store |", "|:--|"
+		head, rule := "| "+finding.HeadOf(finding.ColumnStore).Short+" |", "|:--|"
 		for _, part := range shown {
 			head += " " + escape(part.Title()) + " |"
 			if part.Left {
@@ -75,11 +75,11 @@ func Markdown(w io.Writer, r *model.Result) error {
 	}
 	for _, part := range r.Summary.Lists() {
 		for _, m := range part.Messages {
-			add("- **%s:** %s", part.Title, escape(finding.Text(m)))
+			add("- **%s:** %s", part.Title(), escape(finding.Text(m)))
 		}
 	}
 	for _, next := range r.Summary.Next {
-		add("- **Next:** `%s` %s", strings.ReplaceAll(next.Command, "`", "'"), escape(finding.Text(next.Why)))
+		add("- **%s:** `%s` %s", headed(finding.HeadingNext), strings.ReplaceAll(next.Command, "`", "'"), escape(finding.Text(next.Why)))
 	}
 	return write(w, lines)
 }

@@ -46,18 +46,18 @@ func Screen(w io.Writer, r *model.Result, o Options) error {
 			break
 		}
 	}
-	b.longer = map[string]int{}
+	b.longer = map[finding.Bare]int{}
 	for grown := len(lines) <= LinesMax; grown; { // no answer waits while a line is free
 		grown = false
 		for _, l := range r.Summary.Lists() {
-			if b.most(l.Title) >= len(l.Messages) {
+			if b.most(l.Heading) >= len(l.Messages) {
 				continue
 			}
-			b.longer[l.Title]++
+			b.longer[l.Heading]++
 			if longer := newPage(o).screen(r, b); len(longer) <= LinesMax {
 				lines, grown = longer, true
 			} else {
-				b.longer[l.Title]--
+				b.longer[l.Heading]--
 			}
 		}
 	}
@@ -82,20 +82,20 @@ func write(w io.Writer, lines []string) error {
 // The first one with which it fits is taken: stores are the last to go.
 type budget struct {
 	rows, changes, missing, list int
-	on                           int            // sentences of machine and versions
-	beside                       bool           // narrow tables stand side by side
-	longer                       map[string]int // messages more of the lists of a title
+	on                           int                  // sentences of machine and versions
+	beside                       bool                 // narrow tables stand side by side
+	longer                       map[finding.Bare]int // messages more of the lists of a heading
 }
 
 // most is how many messages of a list are shown.
-func (b budget) most(title string) int {
-	switch title {
-	case "Answer":
-		return 2*b.list + b.longer[title]
-	case "Checked":
-		return max(b.list, 2) + b.longer[title]
+func (b budget) most(heading finding.Bare) int {
+	switch heading {
+	case finding.HeadingAnswer:
+		return 2*b.list + b.longer[heading]
+	case finding.HeadingChecked:
+		return max(b.list, 2) + b.longer[heading]
 	}
-	return b.list + b.longer[title]
+	return b.list + b.longer[heading]
 }
 
 var budgets = []budget{
@@ -258,7 +258,7 @@ func (p *page) screen(r *model.Result, b budget) []string {
 	p.blank()
 	p.closing(r.Summary, b)
 	if p.o.Report != "" {
-		p.add(p.heading("Report") + p.o.Report)
+		p.add(p.heading(headed(finding.HeadingReport)) + p.o.Report)
 	}
 	return p.lines
 }
@@ -370,7 +370,7 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 			figures.keep, figures.extra, figures.tight = keepBeside, true, false
 		}
 		signs := gridColumn{keep: at, left: true}
-		within := gridColumn{title: "95 %", keep: keepInterval, extra: true}
+		within := gridColumn{title: finding.HeadOf(finding.ColumnInterval).Short, keep: keepInterval, extra: true}
 		for _, cell := range part.Cells {
 			figures.cells = append(figures.cells, cell.Text)
 			signs.cells = append(signs.cells, cell.Sign)
@@ -438,21 +438,30 @@ func notShown(dropped []string) []string {
 	return []string{finding.Text(finding.New(finding.NotShownParams{Columns: dropped}))}
 }
 
+// headed is the sentence of a code without parameters.
+func headed(code finding.Bare) string { return finding.Text(finding.New(code)) }
+
+// part begins a part of the full text.
+func (p *page) part(heading finding.Bare) {
+	p.blank()
+	p.add(p.strong.Render("── " + headed(heading) + " ──"))
+}
+
 func (p *page) heading(title string) string { return p.strong.Render(padRight(title, labelCols)) }
 
 // closing writes what the reader takes away.
 func (p *page) closing(s model.Summary, b budget) {
 	for _, l := range s.Lists() {
 		style := p.plain
-		if l.Title == "Trust" {
+		if l.Heading == finding.HeadingTrust {
 			style = p.care
 		}
-		p.list(l.Title, style, l.Messages, b.most(l.Title))
+		p.list(l.Title(), style, l.Messages, b.most(l.Heading))
 	}
 	for i, next := range first(s.Next, b.list) {
 		title := ""
 		if i == 0 {
-			title = "Next"
+			title = headed(finding.HeadingNext)
 		}
 		p.command(p.heading(title), next.Command)
 		p.wrapped(strings.Repeat(" ", labelCols), p.faint, labelCols, finding.Text(next.Why))
