@@ -130,12 +130,19 @@ static inline void tell_file(struct assay_store *store, struct assay_sink *sink)
     assay_setting(sink, "compression", "%s", tc_compression(CALL(opts)(store->db)));
 }
 
+/* Begins the write of a key and a value that the library takes. */
+static inline enum assay_status begin_write(struct assay_store *store, struct assay_bytes key, struct assay_bytes value,
+                                            struct assay_error *error) {
+    if (!tc_fits(key, value))
+        return assay_fail(error, "%s", tc_too_long);
+    return begin(store) ? ASSAY_OK : failed(store, error);
+}
+
 static inline enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
     struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
+    enum assay_status status = begin_write(store, key, (struct assay_bytes){NULL, 0}, error);
+    if (status != ASSAY_OK)
+        return status;
     return end(store, CALL(out)(store->db, key.data, (int)key.length), error);
 }
 
@@ -154,33 +161,30 @@ static inline enum assay_status take(struct assay_store *store, void *all, int l
 static inline enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                                     struct assay_error *error) {
     struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
+    enum assay_status status = begin_write(store, key, value, error);
+    if (status != ASSAY_OK)
+        return status;
     return end(store, CALL(put)(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
 }
 
 static inline enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                                     struct assay_error *error) {
     struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
+    enum assay_status status = begin_write(store, key, value, error);
+    if (status != ASSAY_OK)
+        return status;
     return end(store, CALL(putkeep)(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
 }
 
 static inline enum assay_status compare_and_swap(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
                                                  struct assay_bytes value, struct assay_error *error) {
     struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
+    enum assay_status status = begin_write(store, key, value, error);
+    if (status != ASSAY_OK)
+        return status;
     struct tc_swap swap = {.old = old, .value = value};
     bool written = CALL(putproc)(store->db, key.data, (int)key.length, NULL, 0, tc_swap_proc, &swap);
-    enum assay_status status = end(store, written && swap.swapped, error);
+    status = end(store, written && swap.swapped, error);
     return swap.no_memory ? assay_fail(error, "no memory for a value") : status;
 }
 #endif
