@@ -3,7 +3,6 @@ package assay.tokyocabinet;
 import assay.driver.Bytes;
 import assay.driver.Config;
 import assay.driver.Description;
-import assay.driver.Driver;
 import assay.driver.Handle;
 import assay.driver.Option;
 import assay.driver.RefusedException;
@@ -12,16 +11,18 @@ import assay.driver.Store;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import tokyocabinet.BDB;
 
 /** Tokyo Cabinet's B+tree by its Java binding: the options are those of the driver tokyocabinet-btree in C. */
-public final class BtreeDriver implements Driver {
+public final class BtreeDriver extends CabinetDriver {
     private static final int KEY_BYTES_MAX = 4096;
     private static final int PAGES_CACHED_MIN = 64; // the library raises what is below without a word
 
     @Override
     public Description describe() {
-        return HashDriver.describe(new Description("tokyocabinet-btree-java", "embedded", "Tokyo Cabinet's B+tree over a hash file, by its Java binding")
+        return describe(new Description("tokyocabinet-btree-java", "embedded", "Tokyo Cabinet's B+tree over a hash file, by its Java binding")
                 .durability("D0", "BDB.put: leaves are changed in the cache of the process, and written when they leave it")
                 .durability("D1", "each write a transaction: trancommit writes all changed leaves to the page cache")
                 .option(Option.of("bnum", "int", "32749", "BDB.tune: buckets of the hash of pages"))
@@ -44,23 +45,20 @@ public final class BtreeDriver implements Driver {
     }
 
     @Override
-    public Class<? extends Store> storeType() {
-        return Database.class;
-    }
-
-    @Override
     public Store open(Config config) throws Exception {
         for (String pages : List.of("lcnum", "ncnum"))
             if (config.options.integer(pages) < PAGES_CACHED_MIN)
                 throw new RefusedException("expected " + pages + " of at least " + PAGES_CACHED_MIN);
-        return new Btree(config);
+        return new Btree(config, new BDB());
     }
 
-    private static final class Btree extends Database {
+    private static final class Btree extends BytesDatabase {
         /** No key is beyond it. The binding's range crashes the process where it is told no end. */
         private static final byte[] END = end();
 
-        private final BDB db = new BDB();
+        private final BDB db;
+        private final boolean transactional;
+        private final Lock transactions = new ReentrantLock();
 
         private static byte[] end() {
             byte[] end = new byte[BtreeDriver.KEY_BYTES_MAX];
@@ -68,8 +66,10 @@ public final class BtreeDriver implements Driver {
             return end;
         }
 
-        Btree(Config config) throws IOException {
-            super(config, !config.durability.equals("D0"), BtreeDriver.KEY_BYTES_MAX);
+        Btree(Config config, BDB db) throws IOException {
+            super(config, db, BtreeDriver.KEY_BYTES_MAX);
+            this.db = db;
+            transactional = !config.durability.equals("D0");
             opened(db.tune(config.options.integer("lmemb"), config.options.integer("nmemb"), config.options.integer("bnum"), config.options.integer("apow"),
                     config.options.integer("fpow"), 0)
                     && db.setcache(config.options.integer("lcnum"), config.options.integer("ncnum")) && db.setxmsiz(config.options.bytes("xmsiz_bytes"))
@@ -79,6 +79,36 @@ public final class BtreeDriver implements Driver {
         @Override
         public Handle open() {
             return new Ordered();
+        }
+
+        @Override
+        boolean transactional() {
+            return transactional;
+        }
+
+        /**
+         * A transaction covers the whole object, and a second thread that begins one sleeps for 10 ms and more: a
+         * lock lets them in one by one, as in workers/c/drivers/tokyocabinet.
+         */
+        @Override
+        Status written(Write write, int refusedBy, Status refused) throws IOException {
+            if (!transactional)
+                return super.written(write, refusedBy, refused);
+            transactions.lock();
+            try {
+                if (!db.tranbegin())
+                    throw failed();
+                if (write.apply()) {
+                    if (!db.trancommit())
+                        throw failed();
+                    return Status.OK;
+                }
+                Status answer = answer(refusedBy, refused);
+                db.tranabort();
+                return answer;
+            } finally {
+                transactions.unlock();
+            }
         }
 
         @Override
@@ -92,41 +122,6 @@ public final class BtreeDriver implements Driver {
         }
 
         @Override
-        byte[] find(byte[] key) {
-            return db.get(key);
-        }
-
-        @Override
-        boolean store(byte[] key, byte[] value) {
-            return db.put(key, value);
-        }
-
-        @Override
-        boolean keep(byte[] key, byte[] value) {
-            return db.putkeep(key, value);
-        }
-
-        @Override
-        boolean remove(byte[] key) {
-            return db.out(key);
-        }
-
-        @Override
-        boolean begin() {
-            return db.tranbegin();
-        }
-
-        @Override
-        boolean commit() {
-            return db.trancommit();
-        }
-
-        @Override
-        boolean abort() {
-            return db.tranabort();
-        }
-
-        @Override
         boolean flush() {
             return db.sync();
         }
@@ -134,16 +129,6 @@ public final class BtreeDriver implements Driver {
         @Override
         boolean shut() {
             return db.close();
-        }
-
-        @Override
-        double records() {
-            return db.rnum();
-        }
-
-        @Override
-        double fileBytes() {
-            return db.fsiz();
         }
 
         @Override

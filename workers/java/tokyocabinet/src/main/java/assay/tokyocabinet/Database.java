@@ -10,33 +10,31 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A database file of Tokyo Cabinet by its Java binding. All handles are one object, which the binding makes
- * safe for threads. A transaction covers the whole object, and a second thread that begins one sleeps for
- * 10 ms and more: a lock lets them in one by one, as in workers/c/drivers/tokyocabinet.
+ * safe for threads.
  */
 abstract class Database implements Store.Sync {
     static final int KEY_BYTES_MAX = 1 << 20;
     static final int VALUE_BYTES_MAX = 1 << 30;
 
     private final Config config;
-    private final boolean transactional;
     private final int keyBytesMax;
-    private final Lock transactions = new ReentrantLock();
 
-    /** An open that failed is told by {@link #opened}, once the subclass has its object. */
-    Database(Config config, boolean transactional, int keyBytesMax) {
+    /** An open that failed is told by {@link #opened}. */
+    Database(Config config, int keyBytesMax) {
         this.config = config;
         this.keyBytesMax = keyBytesMax;
-        this.transactional = transactional;
     }
 
     abstract int errorCode();
 
     abstract String errorText();
+
+    abstract boolean flush();
+
+    abstract boolean shut();
 
     abstract byte[] find(byte[] key);
 
@@ -46,19 +44,14 @@ abstract class Database implements Store.Sync {
 
     abstract boolean remove(byte[] key);
 
-    abstract boolean begin();
-
-    abstract boolean commit();
-
-    abstract boolean abort();
-
-    abstract boolean flush();
-
-    abstract boolean shut();
-
     abstract double records();
 
     abstract double fileBytes();
+
+    /** Is each write a transaction? */
+    boolean transactional() {
+        return false;
+    }
 
     static String path(Config config, String file) {
         return Path.of(config.directory, file).toString();
@@ -75,32 +68,16 @@ abstract class Database implements Store.Sync {
         return new IOException(errorText());
     }
 
-    private interface Write {
+    interface Write {
         boolean apply();
     }
 
-    /** Does a write, in a transaction of its own where the class needs one; refusedBy is the code of the answer that is no error. */
-    private Status written(Write write, int refusedBy, Status refused) throws IOException {
-        if (!transactional)
-            return write.apply() ? Status.OK : answer(refusedBy, refused);
-        transactions.lock();
-        try {
-            if (!begin())
-                throw failed();
-            if (write.apply()) {
-                if (!commit())
-                    throw failed();
-                return Status.OK;
-            }
-            Status answer = answer(refusedBy, refused);
-            abort();
-            return answer;
-        } finally {
-            transactions.unlock();
-        }
+    /** Does a write; refusedBy is the code of the answer that is no error. */
+    Status written(Write write, int refusedBy, Status refused) throws IOException {
+        return write.apply() ? Status.OK : answer(refusedBy, refused);
     }
 
-    private Status answer(int refusedBy, Status refused) throws IOException {
+    Status answer(int refusedBy, Status refused) throws IOException {
         if (errorCode() == refusedBy)
             return refused;
         throw failed();
@@ -126,7 +103,7 @@ abstract class Database implements Store.Sync {
     @Override
     public Map<String, String> settings() {
         Map<String, String> told = new LinkedHashMap<>();
-        told.put("transaction_each_write", Boolean.toString(transactional));
+        told.put("transaction_each_write", Boolean.toString(transactional()));
         for (String name : options())
             told.put(name, config.options.text(name) + " (asked)");
         return told;

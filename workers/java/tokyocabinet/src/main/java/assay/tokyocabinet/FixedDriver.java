@@ -2,8 +2,6 @@ package assay.tokyocabinet;
 
 import assay.driver.Config;
 import assay.driver.Description;
-import assay.driver.Driver;
-import assay.driver.Handle;
 import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Store;
@@ -14,12 +12,12 @@ import java.util.List;
 import tokyocabinet.FDB;
 
 /** Tokyo Cabinet's fixed-length database by its Java binding: the options are those of the driver tokyocabinet-fixed in C. */
-public final class FixedDriver implements Driver {
+public final class FixedDriver extends CabinetDriver {
     private static final int WIDTH_DEFAULT = 255, WIDTH_MAX = 65536;
 
     @Override
     public Description describe() {
-        return HashDriver.describe(new Description("tokyocabinet-fixed-java", "embedded", "Tokyo Cabinet's array of records of one width in a mapped file, by its Java binding")
+        return describe(new Description("tokyocabinet-fixed-java", "embedded", "Tokyo Cabinet's array of records of one width in a mapped file, by its Java binding")
                 .durability("D1", "FDB.put: shared mapped memory, never synced")
                 .option(Option.of("width_bytes", "int", "255", "FDB.tune: the longest value, 1 to 65536; each record takes so many bytes and the length"))
                 .option(Option.of("limit_bytes", "bytes", "256MiB", "FDB.tune: the largest size of the file, all of it mapped, in whole pages")))
@@ -34,35 +32,27 @@ public final class FixedDriver implements Driver {
     }
 
     @Override
-    public Class<? extends Handle> handleType() {
-        return Database.Access.class;
-    }
-
-    @Override
-    public Class<? extends Store> storeType() {
-        return Database.class;
-    }
-
-    @Override
     public Store open(Config config) throws Exception {
         int width = config.options.integer("width_bytes");
         if (width < 1 || width > WIDTH_MAX)
             throw new RefusedException("expected width_bytes of 1 to " + WIDTH_MAX);
-        return new Fixed(config, width);
+        return new Fixed(config, new FDB(), width);
     }
 
-    private static final class Fixed extends Database {
-        private final FDB db = new FDB();
+    private static final class Fixed extends BytesDatabase {
+        private final FDB db;
         private final int width;
 
-        Fixed(Config config, int width) throws IOException {
-            super(config, false, Long.BYTES);
+        Fixed(Config config, FDB db, int width) throws IOException {
+            super(config, db, Long.BYTES);
+            this.db = db;
             this.width = width;
             opened(db.tune(width, config.options.bytes("limit_bytes")) && db.open(path(config, "data.tcf"), FDB.OWRITER | FDB.OCREAT));
         }
 
         /** The number of a record is its key's, plus 1. */
-        private static byte[] number(byte[] key) {
+        @Override
+        byte[] name(byte[] key) {
             long number = key.length == Long.BYTES ? ByteBuffer.wrap(key).getLong() : -1;
             if (number < 0 || number == Long.MAX_VALUE)
                 throw new IllegalArgumentException("keys of an array are numbers of exactly 8 bytes, below limit_bytes");
@@ -70,7 +60,8 @@ public final class FixedDriver implements Driver {
         }
 
         /** The library would cut it. */
-        private byte[] fitting(byte[] value) {
+        @Override
+        byte[] content(byte[] value) {
             if (value.length > width)
                 throw new IllegalArgumentException("the value is longer than width_bytes");
             return value;
@@ -87,41 +78,6 @@ public final class FixedDriver implements Driver {
         }
 
         @Override
-        byte[] find(byte[] key) {
-            return db.get(number(key));
-        }
-
-        @Override
-        boolean store(byte[] key, byte[] value) {
-            return db.put(number(key), fitting(value));
-        }
-
-        @Override
-        boolean keep(byte[] key, byte[] value) {
-            return db.putkeep(number(key), fitting(value));
-        }
-
-        @Override
-        boolean remove(byte[] key) {
-            return db.out(number(key));
-        }
-
-        @Override
-        boolean begin() {
-            return db.tranbegin();
-        }
-
-        @Override
-        boolean commit() {
-            return db.trancommit();
-        }
-
-        @Override
-        boolean abort() {
-            return db.tranabort();
-        }
-
-        @Override
         boolean flush() {
             return db.sync();
         }
@@ -129,16 +85,6 @@ public final class FixedDriver implements Driver {
         @Override
         boolean shut() {
             return db.close();
-        }
-
-        @Override
-        double records() {
-            return db.rnum();
-        }
-
-        @Override
-        double fileBytes() {
-            return db.fsiz();
         }
 
         @Override

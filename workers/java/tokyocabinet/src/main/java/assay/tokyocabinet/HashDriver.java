@@ -2,8 +2,6 @@ package assay.tokyocabinet;
 
 import assay.driver.Config;
 import assay.driver.Description;
-import assay.driver.Driver;
-import assay.driver.Handle;
 import assay.driver.Option;
 import assay.driver.Store;
 import java.io.IOException;
@@ -11,15 +9,7 @@ import java.util.List;
 import tokyocabinet.HDB;
 
 /** Tokyo Cabinet's hash database by its Java binding: the options are those of the driver tokyocabinet-hash in C. */
-public final class HashDriver implements Driver {
-    static Description describe(Description d) {
-        return d.library("com.fizzed:tokyocabinet-api", HDB.class, "LGPL-2.1-or-later")
-                .set("handles_shareable", true)
-                .set("key_bytes_min", 1)
-                .set("key_bytes_max", Database.KEY_BYTES_MAX)
-                .set("value_bytes_max", Database.VALUE_BYTES_MAX);
-    }
-
+public final class HashDriver extends CabinetDriver {
     @Override
     public Description describe() {
         return describe(new Description("tokyocabinet-hash-java", "embedded", "Tokyo Cabinet's hash table in one file, by its Java binding")
@@ -34,25 +24,16 @@ public final class HashDriver implements Driver {
     }
 
     @Override
-    public Class<? extends Handle> handleType() {
-        return Database.Access.class;
-    }
-
-    @Override
-    public Class<? extends Store> storeType() {
-        return Database.class;
-    }
-
-    @Override
     public Store open(Config config) throws Exception {
-        return new Hash(config);
+        return new Hash(config, new HDB());
     }
 
-    private static final class Hash extends Database {
-        private final HDB db = new HDB();
+    private static final class Hash extends BytesDatabase {
+        private final HDB db;
 
-        Hash(Config config) throws IOException {
-            super(config, false, KEY_BYTES_MAX);
+        Hash(Config config, HDB db) throws IOException {
+            super(config, db, KEY_BYTES_MAX);
+            this.db = db;
             opened(db.tune(config.options.integer("bnum"), config.options.integer("apow"), config.options.integer("fpow"), 0)
                     && db.setcache(config.options.integer("rcnum")) && db.setxmsiz(config.options.bytes("xmsiz_bytes"))
                     && db.open(path(config, "data.tch"), HDB.OWRITER | HDB.OCREAT));
@@ -69,41 +50,6 @@ public final class HashDriver implements Driver {
         }
 
         @Override
-        byte[] find(byte[] key) {
-            return db.get(key);
-        }
-
-        @Override
-        boolean store(byte[] key, byte[] value) {
-            return db.put(key, value);
-        }
-
-        @Override
-        boolean keep(byte[] key, byte[] value) {
-            return db.putkeep(key, value);
-        }
-
-        @Override
-        boolean remove(byte[] key) {
-            return db.out(key);
-        }
-
-        @Override
-        boolean begin() {
-            return db.tranbegin();
-        }
-
-        @Override
-        boolean commit() {
-            return db.trancommit();
-        }
-
-        @Override
-        boolean abort() {
-            return db.tranabort();
-        }
-
-        @Override
         boolean flush() {
             return db.sync();
         }
@@ -111,16 +57,6 @@ public final class HashDriver implements Driver {
         @Override
         boolean shut() {
             return db.close();
-        }
-
-        @Override
-        double records() {
-            return db.rnum();
-        }
-
-        @Override
-        double fileBytes() {
-            return db.fsiz();
         }
 
         @Override

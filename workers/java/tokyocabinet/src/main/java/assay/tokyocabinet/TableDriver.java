@@ -2,8 +2,6 @@ package assay.tokyocabinet;
 
 import assay.driver.Config;
 import assay.driver.Description;
-import assay.driver.Driver;
-import assay.driver.Handle;
 import assay.driver.Option;
 import assay.driver.Store;
 import java.io.IOException;
@@ -13,10 +11,10 @@ import java.util.Map;
 import tokyocabinet.TDB;
 
 /** Tokyo Cabinet's table database by its Java binding: the options are those of the driver tokyocabinet-table in C. */
-public final class TableDriver implements Driver {
+public final class TableDriver extends CabinetDriver {
     @Override
     public Description describe() {
-        return HashDriver.describe(new Description("tokyocabinet-table-java", "embedded", "Tokyo Cabinet's table over a hash file, by its Java binding: columns as defined, else one column, v")
+        return describe(new Description("tokyocabinet-table-java", "embedded", "Tokyo Cabinet's table over a hash file, by its Java binding: columns as defined, else one column, v")
                 .durability("D1", "TDB.put: shared mapped memory and pwrite, never synced")
                 .option(Option.of("bnum", "int", "131071", "TDB.tune: buckets; advised: at least half the number of records"))
                 .option(Option.of("xmsiz_bytes", "bytes", "64MiB", "TDB.setxmsiz: how much of the file is mapped, beyond the buckets"))
@@ -25,11 +23,6 @@ public final class TableDriver implements Driver {
                 .option(Option.of("fpow", "int", "10", "TDB.tune: at most 2^fpow free blocks are remembered"))
                 .set("fixed_disk_bytes", 520 << 10)
                 .set("note", "all handles are one object, with its mutex; no indexes and no queries; no compare-and-swap; the native library is in the jar: Tokyo Cabinet 1.4.48"));
-    }
-
-    @Override
-    public Class<? extends Handle> handleType() {
-        return Database.Access.class;
     }
 
     @Override
@@ -49,7 +42,7 @@ public final class TableDriver implements Driver {
         private List<String> columns; // null: values have none
 
         Table(Config config) throws IOException {
-            super(config, false, KEY_BYTES_MAX);
+            super(config, KEY_BYTES_MAX);
             opened(db.tune(config.options.integer("bnum"), config.options.integer("apow"), config.options.integer("fpow"), 0)
                     && db.setcache(config.options.integer("rcnum"), LEAVES, NODES) && db.setxmsiz(config.options.bytes("xmsiz_bytes"))
                     && db.open(path(config, "data.tct"), TDB.OWRITER | TDB.OCREAT));
@@ -110,21 +103,6 @@ public final class TableDriver implements Driver {
         @Override
         boolean remove(byte[] key) {
             return db.out(key);
-        }
-
-        @Override
-        boolean begin() {
-            return db.tranbegin();
-        }
-
-        @Override
-        boolean commit() {
-            return db.trancommit();
-        }
-
-        @Override
-        boolean abort() {
-            return db.tranabort();
         }
 
         @Override
