@@ -35,11 +35,15 @@ abstract class Database implements Store.Sync {
     final JdbcDriver.Login login;
     String version = "";
     long lossMaxNs; // that the server's settings allow; 0: not in D2
+    private final int keyBytesMax;
+    private final int valueBytesMax;
     private Connection control; // null: it broke, or was never made
 
-    Database(Config config, JdbcDriver.Login login) {
+    Database(Config config, JdbcDriver.Login login, int keyBytesMax, int valueBytesMax) {
         this.config = config;
         this.login = login;
+        this.keyBytesMax = keyBytesMax;
+        this.valueBytesMax = valueBytesMax;
     }
 
     /** Holds the server to what the driver relies on, and makes database and table. */
@@ -51,11 +55,13 @@ abstract class Database implements Store.Sync {
     /** What a connection of the store's own must do after it was made anew: enter the database, take its lock. */
     abstract void entered() throws SQLException;
 
-    abstract Access.Statements statements();
+    /** The table of keys and values, quoted, with what it is in. */
+    abstract String table();
 
-    abstract int keyBytesMax();
+    /** What makes an insert replace a record that is there, and what makes it change nothing. */
+    abstract String orReplace();
 
-    abstract int valueBytesMax();
+    abstract String orKeep();
 
     /** The database in the URL of the store's own connection, and in that of its handles. */
     abstract String controlDatabase();
@@ -69,10 +75,19 @@ abstract class Database implements Store.Sync {
             Connections connections = config.options.text("pool").equals("none")
                     ? new Connections.Owner(new Connections.One(login, database))
                     : new Connections.Pool(login, database, config.options.integer("connections"), config.options.integer("minimum_idle"));
-            return new Access(connections, statements(), keyBytesMax(), valueBytesMax());
+            return new Access(connections, statements(), keyBytesMax, valueBytesMax);
         } catch (SQLException e) {
             throw Failures.told(e);
         }
+    }
+
+    private Access.Statements statements() {
+        String insert = "INSERT INTO " + table() + " (k, v) VALUES (?, ?)";
+        return new Access.Statements("SELECT v FROM " + table() + " WHERE k = ?", insert + orReplace(), insert + orKeep(),
+                "UPDATE " + table() + " SET v = ? WHERE k = ? AND v = ?",
+                "DELETE FROM " + table() + " WHERE k = ?",
+                "SELECT 1 FROM " + table() + " WHERE k = ?",
+                "SELECT k, v FROM " + table() + " WHERE k >= ? ORDER BY k LIMIT ?");
     }
 
     /** Runs a statement on the store's own connection, and returns the rows of its result as text. */

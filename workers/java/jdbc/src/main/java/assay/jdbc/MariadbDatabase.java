@@ -59,7 +59,7 @@ final class MariadbDatabase extends Database {
     }
 
     MariadbDatabase(Config config, JdbcDriver.Login login) throws Exception {
-        super(config, login);
+        super(config, login, KEY_BYTES_MAX, VALUE_BYTES_MAX);
         database = config.options.text("database");
         if (database.isEmpty())
             throw new RefusedException("option database is empty, expected a name");
@@ -86,24 +86,18 @@ final class MariadbDatabase extends Database {
     }
 
     @Override
-    int keyBytesMax() {
-        return KEY_BYTES_MAX;
+    String table() {
+        return table;
     }
 
     @Override
-    int valueBytesMax() {
-        return VALUE_BYTES_MAX;
+    String orReplace() {
+        return " ON DUPLICATE KEY UPDATE v = VALUES(v)";
     }
 
     @Override
-    Access.Statements statements() {
-        return new Access.Statements("SELECT v FROM " + table + " WHERE k = ?",
-                "INSERT INTO " + table + " (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
-                "INSERT INTO " + table + " (k, v) VALUES (?, ?)",
-                "UPDATE " + table + " SET v = ? WHERE k = ? AND v = ?",
-                "DELETE FROM " + table + " WHERE k = ?",
-                "SELECT 1 FROM " + table + " WHERE k = ?",
-                "SELECT k, v FROM " + table + " WHERE k >= ? ORDER BY k LIMIT ?");
+    String orKeep() {
+        return "";
     }
 
     /** A global setting; "" if the server does not know it. */

@@ -66,7 +66,7 @@ final class PostgresDatabase extends Database {
     }
 
     PostgresDatabase(Config config, JdbcDriver.Login login) throws Exception {
-        super(config, login);
+        super(config, login, KEY_BYTES_MAX, VALUE_BYTES_MAX);
         schema = config.options.text("schema");
         if (schema.isEmpty())
             throw new RefusedException("option schema is empty, expected a name");
@@ -100,24 +100,18 @@ final class PostgresDatabase extends Database {
     }
 
     @Override
-    int keyBytesMax() {
-        return KEY_BYTES_MAX;
+    String table() {
+        return table;
     }
 
     @Override
-    int valueBytesMax() {
-        return VALUE_BYTES_MAX;
+    String orReplace() {
+        return " ON CONFLICT (k) DO UPDATE SET v = excluded.v";
     }
 
     @Override
-    Access.Statements statements() {
-        return new Access.Statements("SELECT v FROM " + table + " WHERE k = ?",
-                "INSERT INTO " + table + " (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-                "INSERT INTO " + table + " (k, v) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                "UPDATE " + table + " SET v = ? WHERE k = ? AND v = ?",
-                "DELETE FROM " + table + " WHERE k = ?",
-                "SELECT 1 FROM " + table + " WHERE k = ?",
-                "SELECT k, v FROM " + table + " WHERE k >= ? ORDER BY k LIMIT ?");
+    String orKeep() {
+        return " ON CONFLICT DO NOTHING";
     }
 
     private void prove() throws SQLException, RefusedException {
