@@ -162,7 +162,7 @@ func TestDetectors(t *testing.T) {
 			for _, e := range run.Trials {
 				resulttest.Shorten(run, e, 3)
 			}
-		}, []finding.Code{finding.TooShort}, finding.Params{"short": 6, "of": 6}},
+		}, []finding.Code{finding.RateUnknownIn}, finding.Params{"short": 6, "of": 6}},
 		{"a run that is short by design", func(run *record.Run) {
 			for i := range run.Experiment.Phases {
 				run.Experiment.Phases[i].Duration = 100 * time.Millisecond
@@ -176,7 +176,7 @@ func TestDetectors(t *testing.T) {
 					e.Phases[i].ElapsedNS = 1e8
 				}
 			}
-		}, []finding.Code{finding.TooShort}, finding.Params{"severity": string(finding.Notice), "short": 6}},
+		}, []finding.Code{finding.RateUnknownIn}, finding.Params{"severity": string(finding.Notice), "short": 6}},
 		{"one block", func(run *record.Run) {
 			run.Plan = slices.DeleteFunc(run.Plan, func(p plan.Trial) bool { return p.Block > 1 })
 		}, nil, nil}, // the verdicts say so

@@ -126,12 +126,12 @@ func detectInconclusive(run *record.Run, tables []*facts.Table) []finding.Findin
 	}
 	var evidence []finding.Evidence
 	for _, shown := range m.Phases {
-		seen := finding.SeenShortParams{Phase: shown.Phase, Seconds: shown.Seconds, Count: shown.Count,
+		seen := finding.SeenUnknownParams{Phase: shown.Phase, Seconds: shown.Seconds, Count: shown.Count,
 			Samples: shown.Samples}
 		evidence = append(evidence, finding.Evidence{Message: finding.New(seen)})
 	}
 	f := finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.TooShortParams{Short: m.Short, Noisy: m.Noisy,
+		finding.New(finding.RateUnknownInParams{Short: m.Short, Noisy: m.Noisy,
 			Of: m.Of, Longer: m.Longer, Seconds: m.Seconds}), evidence...)
 	if !m.Asked {
 		f.Severity = finding.Notice

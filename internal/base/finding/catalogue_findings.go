@@ -13,7 +13,6 @@ const (
 	Conflicts        Code = "conflicts"                  // of operations that asked no condition
 	ServerShare      Code = "server-share"               // one of several servers got clearly more or less than its weight
 	GroupEffect      Code = "group-effect"               // what one group of clients did to another's rate
-	TooShort         Code = "too-short"                  // to say whether a rate holds
 	HarnessBound     Code = "harness-bound"
 	ClientBound      Code = "client-bound"
 	SeenClientBound  Code = "client-bound seen"
@@ -48,7 +47,6 @@ const (
 	SeenMisses    Code = "did-less-work seen-misses"
 	SeenSizes     Code = "not-on-disk seen"
 	SeenPart      Code = "stopped-early seen"
-	SeenShort     Code = "too-short seen"
 	Noise         Code = "noise"
 	SeenNoise     Code = "noise seen"
 	SeenCost      Code = "durability-cost seen"
@@ -277,11 +275,11 @@ var _ = register(
 		Remedy: `{{if .fell}}compare with an index, a smaller operation, or {{.other}} at another time or on a copy of the data{{end}}`},
 	Entry{Example: SeenGroupParams{Rate: 122.0, Before: 1800.0, After: 1750.0, FromS: 20.0, ToS: 24.1},
 		Says: `{{rate .rate}} from {{seconds .from_s}} to {{seconds .to_s}}, {{rate .before}} before and {{rate .after}} after`},
-	Entry{Example: TooShortParams{Short: 54, Noisy: 0, Of: 58, Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
+	Entry{Example: RateUnknownInParams{Short: 54, Noisy: 0, Of: 58, Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
 		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement was" "measurements were"}} too short to reach a steady state.{{end}}` +
 			`{{if .noisy}}{{if .short}} {{count .noisy}} were too noisy.{{else}}{{count .noisy}} of {{plural .of "measurement was" "measurements were"}} too noisy to show a steady state.{{end}}{{end}}`,
 		Remedy: `{{if .longer}}run longer phases: --set phases.{{index .longer 0}}.for={{.seconds}}s{{else}}give phases more operations{{end}}`},
-	Entry{Example: SeenShortParams{Phase: "put", Count: 27, Seconds: 0.5, Samples: 9},
+	Entry{Example: SeenUnknownParams{Phase: "put", Count: 27, Seconds: 0.5, Samples: 9},
 		Says: `{{.phase}}: {{plural .count "measurement" ""}}, the shortest {{seconds .seconds}} with {{plural .samples "sample" ""}}`},
 )
 
@@ -297,22 +295,22 @@ type SeenGroupParams struct{ Rate, Before, After, FromS, ToS float64 }
 
 func (SeenGroupParams) code() Code { return SeenGroup }
 
-type TooShortParams struct {
+type RateUnknownInParams struct {
 	Short, Noisy, Of int
 	Longer           []string
 	Seconds          float64
 }
 
-func (TooShortParams) code() Code { return TooShort }
+func (RateUnknownInParams) code() Code { return RateUnknownIn }
 
-type SeenShortParams struct {
+type SeenUnknownParams struct {
 	Phase   string
 	Count   int
 	Seconds float64
 	Samples int
 }
 
-func (SeenShortParams) code() Code { return SeenShort }
+func (SeenUnknownParams) code() Code { return SeenUnknown }
 
 // Comparability and the machine.
 var _ = register(

@@ -8,10 +8,12 @@ const (
 	RateDeclined    Code = "rate-declined"
 	RateRose        Code = "rate-rose"
 	RateOscillates  Code = "rate-oscillates"
-	RateDrops       Code = "rate-drops"       // stalls and dips
-	RateEndsLow     Code = "rate-ends-low"    // too late to tell a stall from a step
-	RateHalved      Code = "rate-halved"      // for good
-	RateUnknown     Code = "rate-unknown"     // too few, too empty or too noisy samples
+	RateDrops       Code = "rate-drops"            // stalls and dips
+	RateEndsLow     Code = "rate-ends-low"         // too late to tell a stall from a step
+	RateHalved      Code = "rate-declined halved"  // for good
+	RateUnknown     Code = "rate-unknown"          // too few, too empty or too noisy samples
+	RateUnknownIn   Code = "rate-unknown measured" // in so many measurements, too short or too noisy
+	SeenUnknown     Code = "rate-unknown seen"
 	RateNotSampled  Code = "rate-not-sampled" // gaps, and times at which the process was stopped
 	RateChangedWith Code = "rate-changed-with"
 	RateFate        Code = "rate-fate" // how far stores held their rate as data grew
