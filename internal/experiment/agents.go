@@ -229,16 +229,8 @@ func (r *resolver) agents() *Error {
 	if agents > trace.ProcessesMax {
 		return r.fail(at, "at most %d agents, not %d", trace.ProcessesMax, agents)
 	}
-	for _, s := range e.Stores {
-		kind := s.Description.Kind
-		switch {
-		case s.Missing != "" || kind == store.None:
-		case kind != store.Server:
-			return r.fail(at, "%s keeps its records in the process that opens it: agents load servers", s.Name).
-				hint("leave agents out, or the stores without a server")
-		case len(s.Worker) > 0:
-			return r.fail(at, "%s has a worker of its own: agents run Assay's alone", s.Name).hint("leave agents out, or such stores")
-		}
+	if err := r.agentStores(at); err != nil {
+		return err
 	}
 	if e.CPUs != nil && len(e.CPUs.Client) > 0 {
 		return r.fail([]string{"cpus", "client"}, "cpus.client are this machine's, and agents do the phases")
@@ -279,13 +271,26 @@ func (r *resolver) agents() *Error {
 			}
 		}
 	}
-	for i, s := range e.Stores {
-		if s.Description.Kind == store.Server && !s.Description.Processes && s.Missing == "" {
-			return r.fail(at, "%s can't be opened by several processes: its driver does not claim that", e.Stores[i].Name)
-		}
-	}
 	e.Agents = slices.Clone(e.Agents)
 	return r.namedAgents(agents)
+}
+
+// agentStores refuses stores that agents can't load.
+func (r *resolver) agentStores(at []string) *Error {
+	for _, s := range r.e.Stores {
+		kind := s.Description.Kind
+		switch {
+		case s.Missing != "" || kind == store.None:
+		case kind != store.Server:
+			return r.fail(at, "%s keeps its records in the process that opens it: agents load servers", s.Name).
+				hint("leave agents out, or the stores without a server")
+		case len(s.Worker) > 0:
+			return r.fail(at, "%s has a worker of its own: agents run Assay's alone", s.Name).hint("leave agents out, or such stores")
+		case !s.Description.Processes:
+			return r.fail(at, "%s can't be opened by several processes: its driver does not claim that", s.Name)
+		}
+	}
+	return nil
 }
 
 // namedAgents puts groups of clients on the agents that they name. Each agent then has one process, which

@@ -36,45 +36,58 @@ func (r *Run) Verified() (v Verified) {
 		if t == nil || t.State == Failed || planned.Store < 0 || planned.Role == plan.Ceiling || r.Experiment.Stores[planned.Store].Description.Kind == store.None {
 			continue
 		}
-		seen := Verified{Trials: 1}
-		wrote, covered := false, uint64(0)
-		for i := range t.Phases {
-			p := &t.Phases[i]
-			if p.GroupOf() != "" {
-				continue // its operations are those of the phase, too
-			}
-			for _, o := range p.Calls() {
-				operation, _ := trace.ParseOperation(o.Name)
-				wrote = wrote || operation.Changes() && o.OK > 0
-				if r.Experiment.Verify && returnsValue(operation) {
-					seen.Values, seen.Right = seen.Values+o.OK+o.Wrong, seen.Right+o.OK
-					if !p.mayMiss() {
-						seen.Missed += o.Lost
-					}
-				}
-			}
-			if h := p.History; h != nil && !p.Eventual && !p.Forgot {
-				seen.Old += h.Stale
-			}
-			if p.History != nil {
-				covered += p.History.Covered
-			}
-		}
-		seen.Right -= min(seen.Old, seen.Right)
-		if f := t.Final; f != nil {
-			judged := f.Right + f.Stale + f.Wrong
-			seen.Values, seen.Right = seen.Values+judged, seen.Right+f.Right
-			seen.ReadBack, seen.Lost, seen.Evicted, seen.Stale, seen.NotRead = f.Records, f.Lost, f.Evicted, f.Stale, f.NotRead
-			if f.Evicted > 0 && f.StoreEvicted != nil {
-				seen.StoreEvicted = *f.StoreEvicted
-			}
-		}
-		if wrote && seen.Values+seen.ReadBack+covered == 0 {
-			seen.NotChecked = 1
-		}
-		v.Add(seen)
+		v.Add(t.verified(r.Experiment.Verify))
 	}
 	return v
+}
+
+// verified counts what was checked of a trial. Values that reads in phases returned were, where reads
+// are verified.
+func (t *Trial) verified(reads bool) Verified {
+	v := Verified{Trials: 1}
+	wrote, covered := false, uint64(0)
+	for i := range t.Phases {
+		p := &t.Phases[i]
+		if p.GroupOf() != "" {
+			continue // its operations are those of the phase, too
+		}
+		wrote = p.verified(&v, reads) || wrote
+		if p.History != nil {
+			covered += p.History.Covered
+		}
+	}
+	v.Right -= min(v.Old, v.Right)
+	if f := t.Final; f != nil {
+		judged := f.Right + f.Stale + f.Wrong
+		v.Values, v.Right = v.Values+judged, v.Right+f.Right
+		v.ReadBack, v.Lost, v.Evicted, v.Stale, v.NotRead = f.Records, f.Lost, f.Evicted, f.Stale, f.NotRead
+		if f.Evicted > 0 && f.StoreEvicted != nil {
+			v.StoreEvicted = *f.StoreEvicted
+		}
+	}
+	if wrote && v.Values+v.ReadBack+covered == 0 {
+		v.NotChecked = 1
+	}
+	return v
+}
+
+// verified adds what was checked in a phase, and reports whether a write was acknowledged.
+func (p *Phase) verified(v *Verified, reads bool) (wrote bool) {
+	for _, o := range p.Calls() {
+		operation, _ := trace.ParseOperation(o.Name)
+		wrote = wrote || operation.Changes() && o.OK > 0
+		if !reads || !returnsValue(operation) {
+			continue
+		}
+		v.Values, v.Right = v.Values+o.OK+o.Wrong, v.Right+o.OK
+		if !p.mayMiss() {
+			v.Missed += o.Lost
+		}
+	}
+	if h := p.History; h != nil && !p.Eventual && !p.Forgot {
+		v.Old += h.Stale
+	}
+	return wrote
 }
 
 // Add adds what another run, or trial, has verified.

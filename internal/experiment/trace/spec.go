@@ -173,7 +173,6 @@ func (s *Spec) checkMix() error {
 	if err := checkWeights("mix", s.mix(), func(m Share) float64 { return m.Weight }); err != nil {
 		return err
 	}
-	has := s.operations()
 	for i, m := range s.mix() {
 		if !m.Operation.Known() || m.Operation == Batch {
 			return fmt.Errorf("%s is no operation of a mix (batches come from the batch size)", m.Operation)
@@ -182,6 +181,12 @@ func (s *Spec) checkMix() error {
 			return fmt.Errorf("%s is twice in the mix", m.Operation)
 		}
 	}
+	return s.checkOperations()
+}
+
+// checkOperations holds what the operations of a mix need of records, sizes, scans and queries.
+func (s *Spec) checkOperations() error {
+	has := s.operations()
 	if (has[Delete] || has[DeleteQuery] || s.Deleted) && has[Update] {
 		return errors.New("update says that the key exists, but keys are deleted here: say upsert instead")
 	}

@@ -31,22 +31,8 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 		tables = tables[n:]
 		cells := cellsShown(run, class)
 		for _, cell := range cells {
-			var here, breaking, holding []*facts.Table
-			for _, t := range class {
-				if t.Cell == cell {
-					here = append(here, t)
-				}
-			}
-			for _, t := range here {
-				if breaks(t) {
-					breaking = append(breaking, t)
-				} else {
-					holding = append(holding, t)
-				}
-			}
-			if len(holding) > 0 && run.Experiment.Cells[cell].MemoryLimit == 0 {
-				breaking, holding = nil, here
-			}
+			here := slices.DeleteFunc(slices.Clone(class), func(t *facts.Table) bool { return t.Cell != cell })
+			breaking, holding := parted(here, run.Experiment.Cells[cell].MemoryLimit > 0)
 			for _, t := range breaking {
 				sections = append(sections, courseSection(t))
 			}
@@ -62,6 +48,22 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 		}
 	}
 	return sections, shown
+}
+
+// parted returns the tables that are about where stores break, and those about who is fastest. Without
+// a memory limit all are of the latter, if one is.
+func parted(tables []*facts.Table, limited bool) (breaking, holding []*facts.Table) {
+	for _, t := range tables {
+		if breaks(t) {
+			breaking = append(breaking, t)
+		} else {
+			holding = append(holding, t)
+		}
+	}
+	if len(holding) > 0 && !limited {
+		return nil, tables
+	}
+	return breaking, holding
 }
 
 // cellsShown are the cells of a class that the screen has: both levels of an axis that has two,
