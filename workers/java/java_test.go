@@ -73,7 +73,7 @@ func long() bool { return os.Getenv("ASSAY_LONG") == "1" }
 
 func vectors(folder, vectors string, files ...string) (string, error) {
 	path := filepath.Join(folder, "assay-host", "test-classes") + ":" + filepath.Join(folder, "assay-host", "jars", "*")
-	output, err := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", path, "assay.worker.Vectors", vectors}, files...)...).CombinedOutput()
+	output, err := exec.Command("java", append(append(quick, "-cp", path, "assay.worker.Vectors", vectors), files...)...).CombinedOutput()
 	return string(output), err
 }
 
@@ -135,11 +135,14 @@ func TestVectorsCheckSeesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// brief are the rules that a test without ASSAY_LONG holds a driver to: one of each kind.
+// brief are the rules that a test without ASSAY_LONG holds the worker's own drivers to: one of each kind.
 var brief = []string{"binary-keys", "overwrite", "add", "compare-and-swap", "scan-order", "history", "requests", "trial-tag", "handles-pool", "messages", "limits"}
 
-// ofStore are those of brief that a store can break: the others are about the worker's loop, which all share.
+// ofStore are those of brief that another store can break: the others are about the worker's loop, which all share.
 var ofStore = []string{"binary-keys", "add", "compare-and-swap", "scan-order", "limits"}
+
+// quick are options of a JVM that ends soon: less is compiled, and one thread collects garbage.
+var quick = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
 
 func conformance(t *testing.T, program, driver string, endpoints []string, options map[string]string) {
 	t.Helper()
@@ -149,13 +152,14 @@ func conformance(t *testing.T, program, driver string, endpoints []string, optio
 func target(t *testing.T, program, driver string, endpoints []string, options map[string]string) storetest.Target {
 	t.Helper()
 	target := storetest.Target{
-		Command: []string{worker(built(t), program), "-XX:TieredStopAtLevel=1"}, Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
+		Command: append([]string{worker(built(t), program)}, quick...), Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
 	}
 	if !long() {
-		if target.Rules = brief; driver == "tokyocabinet-table-java" {
+		switch target.Rules = ofStore; {
+		case program == "host":
+			target.Rules = brief
+		case driver == "tokyocabinet-table-java":
 			target.Rules = []string{"record-columns", "define", "add"} // its key and values are the hash's
-		} else if strings.HasPrefix(driver, "jdbc-") || slices.Contains([]string{"rocksdb", "tokyocabinet", "lmdb", "mongodb", "riak"}, program) {
-			target.Rules = ofStore
 		}
 	}
 	return target
@@ -383,7 +387,7 @@ func TestExampleOutsideTheTree(t *testing.T) {
 		}
 	}
 	storetest.Test(t, storetest.Target{
-		Command: []string{worker(folder, "host"), "-XX:TieredStopAtLevel=1", "--jars=" + filepath.Join(away, "map.jar")},
+		Command: append([]string{worker(folder, "host"), "--jars=" + filepath.Join(away, "map.jar")}, quick...),
 		Driver:  "example-map", Rules: []string{"overwrite", "add", "abilities"}, TempDir: away,
 	})
 }

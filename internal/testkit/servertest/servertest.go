@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -40,6 +41,20 @@ func WithoutLogin(p server.Program, options map[string]string) map[string]string
 	return options
 }
 
+// Quick makes a server that takes long to start compile less, where it is Java's: a test has ended
+// before the work of the JVM's second compiler pays.
+func Quick(p server.Program) server.Program {
+	if !p.Slow || !slices.Contains(p.Needs, "java") {
+		return p
+	}
+	command := p.Command
+	p.Command = func(i *server.Instance) (arguments, environment []string) {
+		arguments, environment = command(i)
+		return append([]string{"-XX:TieredStopAtLevel=1"}, arguments...), environment
+	}
+	return p
+}
+
 // SkipSlow skips a test of all servers where this one takes long to start, unless the long tests run.
 func SkipSlow(t testing.TB, p server.Program) {
 	t.Helper()
@@ -64,7 +79,7 @@ func StartGroup(t testing.TB, p server.Program, class store.Durability, options 
 	if err := os.Chmod(directory, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	g, err := server.StartGroup(context.Background(), p, server.Request{
+	g, err := server.StartGroup(context.Background(), Quick(p), server.Request{
 		Directory: directory, Log: t.Output(), Class: class, Options: WithoutLogin(p, options), Patience: Patience,
 		Count: count,
 	})
