@@ -13,15 +13,19 @@ import (
 )
 
 // What Assay is built for. Compiling it with all modules would take minutes a target where
-// type-checking takes seconds: bodies of functions that are not ours are left out.
+// type-checking takes seconds: bodies of functions that are not ours are left out. Processors differ in
+// what the kernel is asked, which is done in the packages named; make dist builds all for each.
 func TestPackagesAreForOtherMachinesToo(t *testing.T) {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []struct{ system, processor, packages string }{
-		{"linux", "arm64", "./..."},
-		{"darwin", "arm64", "./cmd/assay"},
+	for _, target := range []struct {
+		system, processor string
+		packages          []string
+	}{
+		{"linux", "arm64", []string{"./internal/base/...", "./internal/evidence/...", "./internal/execution/...", "./worker", "./drivers/internal/..."}},
+		{"darwin", "arm64", []string{"./cmd/assay"}},
 	} {
 		t.Run(target.system+"/"+target.processor, func(t *testing.T) {
 			config := &packages.Config{
@@ -40,7 +44,7 @@ func TestPackagesAreForOtherMachinesToo(t *testing.T) {
 					return file, err
 				},
 			}
-			roots, err := packages.Load(config, target.packages)
+			roots, err := packages.Load(config, target.packages...)
 			if err != nil || len(roots) == 0 {
 				t.Fatal(len(roots), err)
 			}
