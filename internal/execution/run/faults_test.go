@@ -18,7 +18,7 @@ func TestFaultsOfServersAreAPartOfAPhase(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
 	const text = `name: faulty
-stores: [{driver: memcached, worker: WORKER, server: start, options: {operation_timeout: 100ms}}]
+stores: [{driver: memcached, worker: WORKER, server: start, options: {operation_timeout: 1s}}]
 durability: D0
 threads: 2
 records: 300
