@@ -32,7 +32,7 @@ func abilitiesOf(directory string) []ability {
 	return []ability{
 		memoryLimitAbility(host.CheckMemoryLimit()),
 		quotaAbility(host.CheckQuotaMount(directory)),
-		powerCutAbility(checkPowerCut(directory)),
+		powerCutAbility(checkPowerCut(directory, powercut.DefaultFileSystem), checkPowerCut(directory, powercut.Strict)),
 		coldAbility(dropFreshPages(directory)),
 		writesAbility(host.CheckWriteCount(directory)),
 		nativeAbility(unusable(natives)),
@@ -66,22 +66,30 @@ func quotaAbility(by, whyNotLoop string, err error) ability {
 	return a
 }
 
-// checkPowerCut tries a power-cut rig.
-func checkPowerCut(directory string) error {
+// checkPowerCut tries a power-cut rig with a file system.
+func checkPowerCut(directory, fileSystem string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	return powercut.Check(directory, powercut.DefaultFileSystem, "", []string{self, rigCommandName})
+	return powercut.Check(directory, fileSystem, "", []string{self, rigCommandName})
 }
 
-func powerCutAbility(err error) ability {
+func powerCutAbility(err, strictErr error) ability {
 	a := ability{name: "power cuts", state: "can be made: FUSE, a loop device and ext4 on it"}
-	if err != nil {
-		a.state = "can't be made"
-		a.lacks = "assay crash --kind power is refused: " + err.Error() + "."
-		a.remedy = "Run as root with /dev/fuse and e2fsprogs (in a container: --privileged). --kind kill works without it."
+	if err == nil {
+		return a
 	}
+	a.lacks = "assay crash --kind power on ext4, xfs and btrfs is refused: " + err.Error() + "."
+	a.remedy = "Run as root with /dev/fuse and e2fsprogs (in a container: --privileged). "
+	if strictErr == nil {
+		a.state = "can be made strictly by POSIX alone: FUSE"
+		a.remedy += "--fs posix and --kind kill work without it."
+		return a
+	}
+	a.state = "can't be made"
+	a.lacks += " On posix too: " + strictErr.Error() + "."
+	a.remedy += "Without root, --fs posix needs a /dev/fuse that the user may open, and fusermount3 (apt-get install fuse3). --kind kill works without it."
 	return a
 }
 

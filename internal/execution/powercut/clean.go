@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
 	"assay/internal/base/owned"
 )
@@ -25,8 +27,10 @@ func isOnLoop(source, kind string) bool {
 }
 
 func isOwnFUSE(source, kind string) bool {
-	return source == MountName && strings.HasPrefix(kind, "fuse")
+	return source == MountName && isFUSE(kind)
 }
+
+func isFUSE(kind string) bool { return strings.HasPrefix(kind, "fuse") }
 
 // detach takes a mount away, if it is there and is of the rig's.
 func detach(point string, own func(source, kind string) bool) error {
@@ -38,8 +42,26 @@ func detach(point string, own func(source, kind string) bool) error {
 		if !own(source, kind) {
 			return fmt.Errorf("%s on %s is mounted on %s, which is none of a power-cut rig's", kind, source, point)
 		}
-		if err := unix.Unmount(point, linux.UMOUNT_NOFOLLOW|linux.MNT_DETACH); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EINVAL) {
+		err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW|linux.MNT_DETACH)
+		if errors.Is(err, unix.EPERM) && isFUSE(kind) { // not root's: the helper that mounted it takes it away
+			err = helperUnmounts(point)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EINVAL) {
 			return fmt.Errorf("unmount %s: %w", point, err)
 		}
 	}
+}
+
+// mountHelper mounts FUSE for who is not root. It is of Debian's package fuse3.
+const mountHelper = "fusermount3"
+
+func helperUnmounts(point string) error {
+	path, err := findProgram(mountHelper)
+	if err != nil {
+		return err
+	}
+	if output, err := bounded.Output(exec.Command(path, "-u", "-z", "--", point)); err != nil {
+		return fmt.Errorf("%s: %w: %s", mountHelper, err, strings.TrimSpace(string(output)))
+	}
+	return nil
 }

@@ -375,10 +375,16 @@ func (r *Rig) Close() (err error) {
 	return err
 }
 
-// Check says why no rig can be here; nil: one can.
+// Check says why no rig can be here; nil: one can. A strict file system needs no root where /dev/fuse is
+// open to the user, and the helper that mounts is there.
 func Check(directory, fileSystem, options string, command []string) error {
 	if os.Geteuid() != 0 {
-		return errors.New("it needs root, for loop devices and mounts")
+		if fileSystem != Strict {
+			return errors.New("it needs root, for loop devices and mounts")
+		}
+		if _, err := findProgram(mountHelper); err != nil {
+			return fmt.Errorf("it needs root, or %s: %w: apt-get install fuse3", mountHelper, err)
+		}
 	}
 	devices := []string{"/dev/fuse"}
 	if fileSystem != Strict {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -333,8 +334,10 @@ func (s *server) mount(directory string) error {
 		return errors.New("it is mounted already")
 	}
 	root := &fs.Inode{}
-	mounted, err := fs.Mount(directory, root, &fs.Options{MountOptions: fuse.MountOptions{
-		FsName: MountName, Name: MountName, AllowOther: true, DirectMountStrict: true, DisableXAttrs: true, MaxWrite: 1 << 20,
+	// Without root, a helper mounts it, and it is the user's alone.
+	isRoot := os.Geteuid() == 0
+	mounted, err := fs.Mount(directory, root, &fs.Options{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), MountOptions: fuse.MountOptions{
+		FsName: MountName, Name: MountName, AllowOther: isRoot, DirectMountStrict: isRoot, DisableXAttrs: true, MaxWrite: 1 << 20,
 	}})
 	if err != nil {
 		return fmt.Errorf("mount FUSE: %w", err)
