@@ -77,7 +77,8 @@ on a loop device that logs each write and flush. A cut leaves what was flushed, 
 all, a random half, or torn sectors of what came after it; then the file system and the
 store recover. Every fourth cut is followed by another in that recovery. It tests D3 and
 D2(T); of D0 and D1, which promise nothing, it measures what is lost. It needs root,
-/dev/fuse and loop devices: assay doctor tells.
+/dev/fuse and loop devices; --fs posix needs no root where /dev/fuse is open and
+fusermount3 installed: assay doctor tells.
 
 --fault lets a call of the store fail before it is cut off: a sync (sync-error: what
 it was to write may be lost, though later syncs succeed), calls that need room (no-space),
@@ -92,8 +93,9 @@ opening. A control without a cut comes first.
 A server that Assay starts (redis@start) is cut off in place of its client: it is killed,
 or the disk of its directory is cut, and started again on what is left. Of several servers
 that make one store (--servers), all are cut off at once. With --one-node, one of them loses
-its power while the others go on, and comes back; where the servers need a majority, another
-is then killed, so that records must be there without it.
+its power while the others go on. In D4 these must have every record; elsewhere it comes back
+first, and where the servers need a majority, another is then killed. A server that does not
+start again is told of apart where the others have its records.
 
 Each class that a store claims, and that such a cut tests, is tested. For a FILE or a
 PRESET: its stores in its classes, cut off as its field crash says.
@@ -305,7 +307,11 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 		report.Rig, on = &crash.RigInfo{Version: powercut.Version, MountOptions: f.mountOptions, SectorBytes: f.sector, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
 		for _, name := range on {
 			if err := powercut.Check(cmp.Or(f.data, os.TempDir()), name, f.mountOptions, rig); err != nil {
-				return nil, usage(fmt.Errorf("no power cut can be made here: %w\n--kind kill works without it", err))
+				works := "--kind kill works"
+				if name != powercut.Strict && powercut.Check(cmp.Or(f.data, os.TempDir()), powercut.Strict, "", rig) == nil {
+					works = "--fs posix and --kind kill work"
+				}
+				return nil, usage(fmt.Errorf("no power cut can be made here: %w\n%s without it", err, works))
 			}
 		}
 	}
@@ -374,6 +380,9 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 			Servers: result.Servers, MountOptions: result.MountOptions}, OneNode: result.OneNode}
 	if result.State == crash.NoPromise {
 		p.Kept, p.NoPromise = true, true
+	}
+	if back := result.Back(); back != nil {
+		p.NotBack = back.NotBack
 	}
 	if result.Rate != nil {
 		p.Rate = result.Rate.DiskPerSecond

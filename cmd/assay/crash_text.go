@@ -70,6 +70,7 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 			fmt.Fprintf(w, "%s was %s: %s.\n", name, result.State, result.Why)
 		}
 	}
+	printComebacks(w, r)
 	printFaults(w, r)
 	printForgiven(w, r)
 	printRigCost(w, r)
@@ -151,6 +152,37 @@ func lossPoints(r *crash.Report) (points []loss.Point) {
 			Records: w.Records, RecordsWorst: w.RecordsMax, Cuts: w.Cuts, LostAll: w.LostAll, Refused: result.Looked() - w.Cuts})
 	}
 	return points
+}
+
+// printComebacks says whether servers started again whose power was cut while others went on, and when.
+func printComebacks(w io.Writer, r *crash.Report) {
+	for i := range r.Results {
+		result := &r.Results[i]
+		back := result.Back()
+		if back == nil {
+			continue
+		}
+		name := fmt.Sprintf("%s (%s)", result.Store, result.ClassText())
+		if n := back.Tried - back.NotBack; n > 0 {
+			fmt.Fprintf(w, "%s: after %d of %d cuts the server was back, in %s (median), at most %s.\n", name, n, back.Tried,
+				format.Duration(back.Median), format.Duration(back.Worst))
+		}
+		if first := back.First; first != nil {
+			fmt.Fprintf(w, "%s: after %d of %d cuts the server did not start again", name, back.NotBack, back.Tried)
+			if result.State == crash.Kept {
+				fmt.Fprint(w, "; the others had every acknowledged write, which is all that the class promises")
+			}
+			fmt.Fprintf(w, ".\n  Cut %d, server %d, given up after %s: %s\n", first.Number, first.Node, format.Duration(time.Duration(first.Return.NS)), first.Return.Why)
+		}
+		if lacking := back.Lacking; lacking != nil {
+			after := lacking.Return.After
+			fmt.Fprintf(w, "%s: once the server was back, reads missed up to %s of %s records, since it counts without the end of its log until a repair.\n",
+				name, format.Count(after.Missing()), format.Count(after.Records))
+			if damage := after.Damage(); damage != "" {
+				fmt.Fprintf(w, "  Cut %d: %s\n", lacking.Number, damage)
+			}
+		}
+	}
 }
 
 // printFaults says how stores took the errors.

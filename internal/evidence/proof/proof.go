@@ -63,7 +63,8 @@ type Proof struct {
 	Measure
 	Cuts    int       `json:"cuts"`
 	Broken  int       `json:"broken,omitempty"`
-	Why     string    `json:"why,omitempty"` // it is refuted
+	NotBack int       `json:"not_back,omitempty"` // cuts of one server after which it did not start again
+	Why     string    `json:"why,omitempty"`      // it is refuted
 	Seed    uint64    `json:"seed"`
 	Threads int       `json:"threads"`
 	Made    time.Time `json:"made"`
@@ -281,6 +282,9 @@ func (p *Proof) Text() string {
 	by := map[string]string{"kill": "kills", "power": "cuts"}[p.Kind]
 	if p.OneNode {
 		by += fmt.Sprintf(" of one of %d servers", p.Servers)
+		if p.NotBack > 0 {
+			by += fmt.Sprintf(" (which did not start again after %d)", p.NotBack)
+		}
 	}
 	if p.Sector > 0 {
 		by += fmt.Sprintf(" of a disk with sectors of %d bytes", p.Sector)

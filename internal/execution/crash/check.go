@@ -145,7 +145,7 @@ func blame(what string, err error) (refused string, own error) {
 		return "", err
 	case errors.As(err, &told) && told.Class == control.ClassBadRequest:
 		return "", err // what was asked was wrong
-	case errors.As(err, &told), errors.Is(err, conductor.ErrDied), errors.Is(err, conductor.ErrHung), errors.Is(err, errServer):
+	case errors.As(err, &told), errors.Is(err, conductor.ErrDied), errors.Is(err, conductor.ErrHung), errors.Is(err, errServer), errors.Is(err, errOthers):
 		return what + ": " + err.Error(), nil
 	}
 	return "", err

@@ -98,6 +98,7 @@ type Cut struct {
 	// Of power cuts: what was kept of the writes after the last flush, and the digest of the disk.
 	Keep   powercut.Keep `json:"keep,omitempty"`
 	Digest string        `json:"digest,omitempty"`
+	Return *Return       `json:"return,omitempty"` // of the one server that was cut off; nil: all were, or it was not tried
 	Check
 }
 

@@ -3,6 +3,7 @@ package crash
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,10 @@ import (
 // The test binary is also the worker that hosts the stores of walstore, and drivers of servers.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(worker.Main(append(walstore.Drivers(), serverDrivers...)...))
+		os.Exit(worker.Main(slices.Concat(walstore.Drivers(), serverDrivers, replicaDrivers)...))
+	}
+	if len(os.Args) > 1 && os.Args[1] == asReplica {
+		os.Exit(replica(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "power-cut-rig" {
 		if err := powercut.Serve(os.Stdin, os.Stdout); err != nil {

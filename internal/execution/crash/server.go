@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"assay/internal/execution/server"
@@ -18,8 +19,12 @@ const directoryMode = 0o711
 // serverPatience is how long a server may take to end in order: it writes back what it holds.
 const serverPatience = 30 * time.Second
 
-// errServer is wrapped by the error of a server that did not start on the files that a cut left.
-var errServer = errors.New("the server did not start")
+// errServer is wrapped by the error of a server that did not start on the files that a cut left, errOthers
+// by that of those which did not answer without one.
+var (
+	errServer = errors.New("the server did not start")
+	errOthers = errors.New("the others do not answer")
+)
 
 // refuseServer says why a server can't be cut off; "": it can be.
 func refuseServer(t *Target) string {
@@ -121,7 +126,11 @@ func (s *session) reach() (directory string, endpoints []string, options map[str
 	}
 	options = s.server.Guard().DriverOptions()
 	maps.Copy(options, t.Options)
-	return "", s.server.Endpoints(), options
+	endpoints = s.server.Endpoints()
+	if s.node != nil && s.node.away {
+		endpoints = slices.Delete(endpoints, s.node.victim, s.node.victim+1)
+	}
+	return "", endpoints, options
 }
 
 // letIn lets a server's user through a directory.
