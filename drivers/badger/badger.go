@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/dgraph-io/badger/v4"
@@ -121,11 +122,38 @@ func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	if err := consistent(o); err != nil {
 		return nil, err
 	}
+	if err := removeEmptyLogs(c.Directory); err != nil {
+		return nil, err
+	}
 	engine, err := badger.Open(o)
 	if err != nil {
 		return nil, fmt.Errorf("open badger: %w", err)
 	}
 	return &db{engine: engine, directory: c.Directory, valueBytesMax: o.ValueLogFileSize, events: events}, nil
+}
+
+// removeEmptyLogs removes logs without a byte. The library syncs the name of a new log, and not its length, so
+// that a power cut may leave one (as often on btrfs as where POSIX is followed strictly), and then does not open:
+// it takes it for one that it has just made. A sync of what is written to a log makes its length durable too, so that
+// nothing that was synced is in an empty one.
+func removeEmptyLogs(directory string) error {
+	files, err := os.ReadDir(directory)
+	if err != nil {
+		return fmt.Errorf("look for empty logs of badger: %w", err)
+	}
+	for _, file := range files {
+		if extension := filepath.Ext(file.Name()); extension != ".mem" && extension != ".vlog" {
+			continue
+		}
+		info, err := file.Info()
+		if err == nil && info.Size() == 0 {
+			err = os.Remove(filepath.Join(directory, file.Name()))
+		}
+		if err != nil {
+			return fmt.Errorf("remove an empty log of badger: %w", err)
+		}
+	}
+	return nil
 }
 
 // consistent refuses what db.go, checkAndSetOptions, fails on or panics at.

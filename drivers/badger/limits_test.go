@@ -3,6 +3,8 @@ package badger_test
 import (
 	"encoding/binary"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,5 +57,40 @@ func TestReservedKeysAndLargeValues(t *testing.T) {
 	}
 	if err := h.Put([]byte("too large"), make([]byte, 2<<20+1)); err == nil {
 		t.Error("a value larger than a value log file was taken")
+	}
+}
+
+// A power cut may leave a log without a byte, which the library would not open.
+func TestEmptyLogsAreRemoved(t *testing.T) {
+	driver := badger.Driver{}
+	c := drivertest.Config(t, driver.Describe(), store.D3, nil)
+	s, err := driver.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := s.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(h.Put([]byte("key"), []byte("value")), h.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"00009.mem", "000009.vlog"} {
+		if err := os.WriteFile(filepath.Join(c.Directory, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := engine.Open(engine.DefaultOptions(c.Directory).WithLogger(nil)); err == nil {
+		t.Error("the library opens them by itself now: the driver need not")
+		_ = again.Close()
+	}
+	for _, name := range []string{"00009.mem", "000009.vlog"} { // what the library has made of them
+		if err := os.Truncate(filepath.Join(c.Directory, name), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	_, h = drivertest.Open(t, driver, c)
+	if got, err := h.Get([]byte("key"), nil); err != nil || string(got) != "value" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
