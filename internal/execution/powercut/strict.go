@@ -59,9 +59,10 @@ func (s *strictNode) locked(do func(t *tree, n *node) syscall.Errno) syscall.Err
 }
 
 func (n *node) attributes(out *fuse.Attr) {
-	out.Mode, out.Size, out.Nlink = n.mode&0o7777|fuse.S_IFREG, uint64(n.data.length), 1
+	out.Mode, out.Size, out.Nlink = n.access.mode&0o7777|fuse.S_IFREG, uint64(n.data.length), 1
+	out.Owner = fuse.Owner{Uid: n.access.uid, Gid: n.access.gid}
 	if n.directory {
-		out.Mode = n.mode&0o7777 | fuse.S_IFDIR
+		out.Mode = n.access.mode&0o7777 | fuse.S_IFDIR
 	}
 	out.Blocks = (out.Size + sectorBytes - 1) / sectorBytes
 }
@@ -110,6 +111,10 @@ func (s *strictNode) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 // link gives a node a name in this directory; target 0 makes the node.
 func (s *strictNode) link(ctx context.Context, name string, target uint64, directory bool, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	var made *node
+	own := access{mode: mode}
+	if caller, known := fuse.FromContext(ctx); known {
+		own.uid, own.gid = caller.Uid, caller.Gid
+	}
 	e := s.locked(func(t *tree, n *node) syscall.Errno {
 		if _, there := n.names[name]; there {
 			return syscall.EEXIST
@@ -120,7 +125,7 @@ func (s *strictNode) link(ctx context.Context, name string, target uint64, direc
 			}
 			target = t.next
 		}
-		if e := s.disk.change(change{kind: changeLink, node: s.id, name: name, target: target, directory: directory, mode: mode}); e != 0 {
+		if e := s.disk.change(change{kind: changeLink, node: s.id, name: name, target: target, directory: directory, access: own}); e != 0 {
 			return e
 		}
 		made = t.nodes[target]
@@ -275,8 +280,18 @@ func (s *strictNode) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAtt
 		if length, ok := in.GetSize(); ok {
 			e = s.disk.change(change{kind: changeLength, node: s.id, offset: int64(length)})
 		}
-		if mode, ok := in.GetMode(); ok && e == 0 {
-			e = s.disk.change(change{kind: changeMode, node: s.id, mode: mode})
+		own := n.access
+		if mode, ok := in.GetMode(); ok {
+			own.mode = mode
+		}
+		if uid, ok := in.GetUID(); ok {
+			own.uid = uid
+		}
+		if gid, ok := in.GetGID(); ok {
+			own.gid = gid
+		}
+		if own != n.access && e == 0 {
+			e = s.disk.change(change{kind: changeAccess, node: s.id, access: own})
 		}
 		n.attributes(&out.Attr)
 		return e

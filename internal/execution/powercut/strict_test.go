@@ -3,6 +3,7 @@ package powercut
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -81,3 +82,45 @@ func TestStrictFileSystem(t *testing.T) {
 
 // gone is a file that is not there.
 const gone = "\x00"
+
+// A server may run as another user, who owns its directory and what it makes there, also after a cut.
+func TestStrictFileSystemHasOwners(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root may run something as another user")
+	}
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil {
+		t.Skip("SKIPPED: " + err.Error())
+	}
+	directory, err := os.MkdirTemp("", "power-cut-owner-") // the user can't enter t.TempDir
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	must(t, os.Chmod(directory, 0o711))
+	r, err := Start(directory, Strict, "", []string{os.Args[0], "power-cut-rig"})
+	must(t, err)
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, errors.Join(os.Chmod(r.Directory(), 0o711), r.New("recorded", 0), r.Mount("recorded")))
+	const user = 65534
+	place := filepath.Join(r.Point(), "place")
+	must(t, errors.Join(os.Mkdir(place, 0o700), os.Chown(place, user, user)))
+	asUser := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "echo here > file && mkdir inner && echo there > inner/file && sync file . inner inner/file ..")
+	asUser.Dir = place
+	if output, err := asUser.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	events, err := r.Stop("recorded")
+	must(t, errors.Join(err, r.Unmount()))
+	_, err = r.Cut("cut", Cut{Of: "recorded", At: len(events), Keep: KeepNone})
+	must(t, errors.Join(err, r.Mount("cut")))
+	for _, name := range []string{"place", "place/file", "place/inner", "place/inner/file"} {
+		var stat unix.Stat_t
+		if err := unix.Lstat(filepath.Join(r.Point(), name), &stat); err != nil || stat.Uid != user || stat.Gid != user {
+			t.Errorf("%s is of user %d, group %d: %v", name, stat.Uid, stat.Gid, err)
+		}
+	}
+	must(t, r.Unmount())
+}

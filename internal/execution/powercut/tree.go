@@ -29,13 +29,16 @@ const rootNode = 1
 // node is a file, or a directory.
 type node struct {
 	directory bool
-	mode      uint32
+	access    access
 	data      sparse
 	names     map[string]uint64
 }
 
+// access says who may do what: a server may run as another user than Assay.
+type access struct{ mode, uid, gid uint32 }
+
 func newTree() *tree {
-	return &tree{map[uint64]*node{rootNode: {directory: true, mode: 0o755, names: map[string]uint64{}}}, rootNode + 1}
+	return &tree{map[uint64]*node{rootNode: {directory: true, access: access{mode: 0o755}, names: map[string]uint64{}}}, rootNode + 1}
 }
 
 // changeKind is what a change does.
@@ -47,7 +50,7 @@ const (
 	changeLink                     // name in node is target, which is made where it is not there
 	changeUnlink                   // name in node
 	changeRename                   // name in node becomes newName in target
-	changeMode                     // of node; kept in any case
+	changeAccess                   // of node; kept in any case
 	syncNode                       // what came before it of node is durable
 	syncAll                        // all that came before it is
 	syncFailed                     // of node, whose bytes since the sync before are never durable
@@ -61,7 +64,7 @@ type change struct {
 	offset        int64
 	data          []byte
 	directory     bool
-	mode          uint32
+	access        access
 }
 
 // do makes a change, or none where what it changes is not there.
@@ -69,7 +72,7 @@ func (t *tree) do(c *change) {
 	t.next = max(t.next, c.target+1)
 	n := t.nodes[c.node]
 	if c.kind == changeLink && t.nodes[c.target] == nil {
-		made := &node{directory: c.directory, mode: c.mode}
+		made := &node{directory: c.directory, access: c.access}
 		if c.directory {
 			made.names = map[string]uint64{}
 		}
@@ -95,8 +98,8 @@ func (t *tree) do(c *change) {
 			delete(n.names, c.name)
 			to.names[c.newName] = moved
 		}
-	case changeMode:
-		n.mode = c.mode
+	case changeAccess:
+		n.access = c.access
 	case syncNode, syncAll, syncFailed:
 	}
 }
@@ -128,7 +131,7 @@ func (l *Log) cutTree(t *tree, c Cut) error {
 			durable = i < all || i < synced[made.node] && i < synced[made.target]
 		}
 		switch {
-		case durable, made.kind == changeMode, c.Keep == KeepAll:
+		case durable, made.kind == changeAccess, c.Keep == KeepAll:
 			t.do(made)
 		case c.Keep == KeepHalf, c.Keep == KeepTorn && made.kind != changeBytes:
 			if random.IntN(2) == 0 {
