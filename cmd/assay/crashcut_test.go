@@ -186,6 +186,17 @@ func TestPowerCutRigLeavesNothing(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		t.Skip("SKIPPED: " + err.Error())
 	}
+	t.Run("a mount that fails", func(t *testing.T) {
+		directory := t.TempDir()
+		e := assay(t, "crash", "bbolt", "--kind", "power", "--durability", "D3", "--mount-options", "data=nonsense", "--data", directory)
+		e.wants(t, exitUsage, "mount ext4")
+		if left := rigsBelow(t, directory); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
+		if files, err := os.ReadDir(directory); err != nil || len(files) > 0 {
+			t.Errorf("left: %v, %v", files, err)
+		}
+	})
 	// From when the rig is there: in its work, most probably; the long test also meets the control, cuts and
 	// recoveries.
 	delays := []time.Duration{500 * time.Millisecond}
