@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"assay/drivers/etcd"
 	"assay/drivers/redis"
 	"assay/internal/execution/control"
+	"assay/internal/execution/powercut"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
@@ -116,6 +118,18 @@ func TestServers(t *testing.T) {
 		target, o := serverTarget(t, redis.Driver{}, redis.Program, store.D3, Power, cuts)
 		if r := tested(t, target, o); r.State != Kept || r.Control == nil || r.Control.Right == 0 {
 			t.Errorf("it is %s: %s", r.State, r.Why)
+		}
+	})
+	t.Run("redis/strictly by POSIX", func(t *testing.T) {
+		target, o := serverTarget(t, redis.Driver{}, redis.Program, store.D3, Power, cuts)
+		o.FileSystem = powercut.Strict
+		r := tested(t, target, o)
+		if r.State != Kept || r.Control == nil || r.Control.Right == 0 {
+			t.Errorf("it is %s: %s", r.State, r.Why)
+		}
+		// What is read back is what a cut left, and not what the recording ended with.
+		if !slices.ContainsFunc(r.Cuts, func(cut Cut) bool { return cut.Records < r.Control.Records }) {
+			t.Errorf("each of %d cuts left all %d records", len(r.Cuts), r.Control.Records)
 		}
 	})
 	t.Run("redis/everysec loses, and at most 3 s", func(t *testing.T) {

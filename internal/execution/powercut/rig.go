@@ -135,7 +135,7 @@ func (r *Rig) Directory() string { return r.place.Path }
 // Point is where the disk that is mounted has its files.
 func (r *Rig) Point() string {
 	if r.fileSystem == Strict {
-		return r.disk(r.mounted)
+		return r.disk(mountPlace)
 	}
 	return filepath.Join(r.place.Path, mountPlace)
 }
@@ -173,6 +173,9 @@ func (r *Rig) Mount(name string) error {
 		return fmt.Errorf("disk %s is mounted", r.mounted)
 	}
 	if r.fileSystem == Strict { // it is a directory of what is mounted
+		if _, err := r.ask(request{Show: name}); err != nil {
+			return err
+		}
 		r.mounted = name
 		return nil
 	}

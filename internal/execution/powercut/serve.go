@@ -29,6 +29,7 @@ type request struct {
 	Stop   string `json:"stop,omitempty"`   // of which disk: nothing more is logged of it
 	Events string `json:"events,omitempty"` // of which disk
 	Drop   string `json:"drop,omitempty"`   // which disk
+	Show   string `json:"show,omitempty"`   // which strict file system stands at mountPlace from now on
 	Fault  *Fault `json:"fault,omitempty"`  // of the disk that is recorded
 	Faults string `json:"faults,omitempty"` // of which disk: what became of it
 
@@ -73,6 +74,7 @@ type server struct {
 	disks map[string]*disk
 	made  uint64 // disks so far
 	now   *disk  // that is recorded; nil: none
+	shown *disk  // the strict file system at mountPlace; nil: none
 }
 
 // disk is a file of the mount.
@@ -82,7 +84,8 @@ type disk struct {
 	name   string
 	number uint64
 	image  *Image
-	tree   *tree // of a strict file system, which has no image; nil: a disk
+	tree   *tree     // of a strict file system, which has no image; nil: a disk
+	top    *fs.Inode // of that; nil: a disk
 	log    Log
 	made   *Cut // what it was when it was made; nil: empty
 	full   error
@@ -201,6 +204,12 @@ func (s *server) do(r *request) (answer reply, err error) {
 		return answer, s.adopt(r.Adopt.Disk, r.Adopt.Bytes, r.Adopt.Path)
 	case r.Drop != "":
 		return answer, s.drop(r.Drop)
+	case r.Show != "":
+		d, err := s.disk(r.Show)
+		if err == nil {
+			s.show(d)
+		}
+		return answer, err
 	case r.Fault != nil:
 		if s.now == nil {
 			return answer, errors.New("no disk is recorded")
@@ -261,9 +270,23 @@ func (s *server) add(name string, size int64, made *Cut, strict bool) error {
 	s.disks[name], s.now = d, d
 	s.mu.Unlock() // the kernel may look the name up meanwhile
 	inode := s.root.NewPersistentInode(context.Background(), seen, kind)
-	s.root.AddChild(name, inode, true)
+	if strict {
+		d.top = inode
+	} else {
+		s.root.AddChild(name, inode, true)
+	}
 	s.mu.Lock()
 	return nil
+}
+
+// show lets a strict file system stand at mountPlace, until another does. It has no other name, so that a
+// store finds its files at the same path whichever it is. The caller holds the lock.
+func (s *server) show(d *disk) {
+	s.mu.Unlock() // the kernel may look the name up meanwhile
+	s.root.AddChild(mountPlace, d.top, true)
+	_ = s.root.NotifyEntry(mountPlace) // the kernel looks it up anew in any case
+	s.mu.Lock()
+	s.shown = d
 }
 
 // replay does to an empty image what a cut leaves, of the disk that was recorded and those before it.
@@ -314,6 +337,13 @@ func (s *server) drop(name string) error {
 	delete(s.disks, name)
 	if s.now == d {
 		s.now = nil
+	}
+	if d.tree != nil {
+		if s.shown != d {
+			d.tree = newTree()
+			return nil
+		}
+		name, s.shown = mountPlace, nil
 	}
 	s.mu.Unlock()
 	s.root.RmChild(name)
