@@ -90,7 +90,11 @@ func Start(directory, fileSystem, options string, command []string) (_ *Rig, err
 		return nil, errors.Join(err, r.Close())
 	}
 	if _, err := r.ask(request{Mount: filepath.Join(r.place.Path, disksPlace)}); err != nil {
-		return nil, errors.Join(err, r.Close())
+		closeErr := r.Close()
+		if said := strings.TrimSpace(r.stderr.String()); said != "" { // of the helper that mounts
+			err = fmt.Errorf("%w: %s", err, said)
+		}
+		return nil, errors.Join(err, closeErr)
 	}
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -370,7 +371,7 @@ func (s *server) mount(directory string) error {
 		FsName: MountName, Name: MountName, AllowOther: isRoot, DirectMountStrict: isRoot, DisableXAttrs: true, MaxWrite: 1 << 20,
 	}})
 	if err != nil {
-		return fmt.Errorf("mount FUSE: %w", err)
+		return fmt.Errorf("mount FUSE: %s", strings.TrimSpace(err.Error())) // the library's ends in a new line
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
