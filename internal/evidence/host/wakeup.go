@@ -46,7 +46,7 @@ func (w *WakeUp) CheapestNS() float64 {
 
 // A measurement ends after so many round trips, or so long. The first ones are not counted.
 const (
-	wakeUpRounds  = 500 // of which the median counts: more cost each run CPU time and change it little
+	wakeUpRounds  = 500 // their median is the figure
 	wakeUpWarmup  = wakeUpRounds / 10
 	wakeUpPatient = 150 * time.Millisecond
 )
