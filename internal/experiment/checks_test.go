@@ -207,7 +207,7 @@ func TestWhatATrialRefusesIsRefusedWithTheFile(t *testing.T) {
 		table map[string]judged
 	}{
 		{"trace", slices.Concat(
-			messagesIn(t, "trace/spec.go", "check", "checkLoad", "checkMix", "checkRequest", "checkWeights"),
+			messagesIn(t, "trace/spec.go", "check", "checkLoad", "checkMix", "checkOperations", "checkRequest", "checkWeights"),
 			messagesIn(t, "trace/distribution.go", "check"),
 			messagesIn(t, "trace/generate.go", ""), messagesIn(t, "trace/thread.go", "")), traceChecks},
 		{"worker", slices.Concat(
