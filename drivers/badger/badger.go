@@ -44,7 +44,7 @@ func (Driver) Describe() store.Description {
 		// the value log before that.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D1, How: "Options.SyncWrites = false, the default: both logs are written through shared mappings of their files"},
-			{Class: store.D3, How: "Options.SyncWrites = true: both logs are synced by msync before a commit is acknowledged. Kept on ext4; where a file system loses the length of a new file, the database does not open (docs/durability.md)"},
+			{Class: store.D3, How: "Options.SyncWrites = true: both logs are synced by msync before a commit is acknowledged. A power cut may leave an empty log, with which badger alone does not open: the driver removes it (docs/durability.md)"},
 		},
 		Options: []store.Option{
 			{Name: "block_cache_bytes", Type: store.Bytes, Default: number(o.BlockCacheSize), Help: "Options.BlockCacheSize; 0 needs compression none"},
