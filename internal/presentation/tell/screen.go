@@ -409,10 +409,11 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	wanted := blocksFor(blocks, detectable, smallest)
 	switch reached := reachedWith(detectable, blocks, wanted); {
 	case few:
-		add(repeatCommand(run, "--blocks", fmt.Sprint(max(5, blocks+2))), finding.New(finding.NextParams{Code: finding.NextEnoughBlocks, Blocks: max(5, blocks+2)}))
+		enough := max(5, blocks+2)
+		add(repeatCommand(run, moreBlocks(run, enough)...), finding.New(finding.NextParams{Code: finding.NextEnoughBlocks, Blocks: enough}))
 	case wanted <= blocks:
 	case reached <= max(usefulDetectable, smallest):
-		add(repeatCommand(run, "--blocks", fmt.Sprint(wanted)), finding.New(finding.NextParams{Code: finding.NextBlocks, Blocks: wanted, Detectable: reached}))
+		add(repeatCommand(run, moreBlocks(run, wanted)...), finding.New(finding.NextParams{Code: finding.NextBlocks, Blocks: wanted, Detectable: reached}))
 	case len(short) > 0 && !tooShort.AsksForLonger():
 		longer(short, phaseSecondsMin, finding.NextLessNoise)
 	case len(short) == 0:
@@ -437,6 +438,21 @@ func machineSpoilt(tables []*facts.Table, groups []model.Group) bool {
 		entry, _ := finding.Lookup(g.Code)
 		return entry.Machine && g.Severity != finding.Notice
 	})
+}
+
+// timeReserve is how much more time blocks are given than those of this run had: an estimate is on the
+// safe side, and blocks that it does not fit in are not planned.
+const timeReserve = 1.25
+
+// moreBlocks are the flags for so many blocks, and for the time that they take where the run had a
+// limit: blocks that do not fit into it are not run.
+func moreBlocks(run *record.Run, wanted int) []string {
+	flags := []string{"--blocks", fmt.Sprint(wanted)}
+	if limit := run.Experiment.Time; limit > 0 {
+		minutes := math.Ceil(limit.Minutes() * timeReserve * float64(wanted) / float64(max(run.Blocks(), 1)))
+		flags = append(flags, "--time", fmt.Sprintf("%gm", minutes))
+	}
+	return flags
 }
 
 // blocksFor is how many blocks make the smallest factor detectable, were the noise the same.
@@ -470,7 +486,7 @@ func repeatCommand(run *record.Run, more ...string) string {
 	words := []string{programOf(run)}
 	for i := 1; i < len(given); i++ {
 		name, _, whole := strings.Cut(given[i], "=")
-		if name == "--out" || name == "-o" || name == "--blocks" && slices.Contains(more, name) {
+		if name == "--out" || name == "-o" || (name == "--blocks" || name == "--time") && slices.Contains(more, name) {
 			if !whole {
 				i++
 			}

@@ -138,11 +138,14 @@ func TestSummary_next(t *testing.T) {
 	loud := func(blocks int) *record.Run {
 		return resulttest.RaceOf(blocks, recordtest.Arm{Name: "elm", PutRate: 100e3, BlockNoise: 0.1}, recordtest.Arm{Name: "ash", PutRate: 104e3, BlockNoise: 0.1})
 	}
+	limited := resulttest.RaceOf(1, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
+	limited.Experiment.Time = 3 * time.Minute
 	for _, c := range []struct {
 		name string
 		run  *record.Run
 		want string // a part of the first command; "": there is none
 	}{
+		{"more blocks than the time held", limited, "--blocks 5 --time 19m"},
 		{"all clear", resulttest.RaceOf(5, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3)), ""},
 		{"undecided", loud(3), "--blocks "},
 		{"one block", resulttest.RaceOf(1, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3)), "--blocks 5"},
