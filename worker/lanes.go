@@ -212,7 +212,10 @@ func (d *driver) ended(number int, value []byte, err error) {
 	f := &l.flight[l.first]
 	now := l.clock.NowNS()
 	o := f.entry.Operation()
-	slot := l.slotOf(f.entry)
+	slot := l.slots[o]
+	if slot == nil {
+		slot = l.questionSlot(f.entry)
+	}
 	if f.entry.IsRecorded() && !f.second {
 		l.watching, l.saw = true, counters.ObservedNotRead
 	}

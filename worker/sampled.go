@@ -37,7 +37,10 @@ func (t *thread) walkSampled() {
 		}
 		head.Attempted = sequence + uint64(entriesDone)
 
-		slot := t.slotOf(entry)
+		slot := t.slots[entry.Operation()]
+		if slot == nil {
+			slot = t.questionSlot(entry)
+		}
 		looks := operation == next || entry.IsRecorded()
 		t.clock = still
 		begin := now
