@@ -5,14 +5,23 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
+// oneEnding is how soon after the first a signal is part of the same ending: timeout(1) sends its signal
+// to the process and then to its group, so that one ending comes twice.
+const oneEnding = 300 * time.Millisecond
+
 // Interrupts calls first when the user presses Ctrl-C (or the process is told to end, or its
-// terminal goes away), and again each time after that: first should let the run write what it has
+// terminal goes away), and again each time later than [oneEnding] after that: first should let the run write what it has
 // and stop, again should stop at once. Both are called from another goroutine, one after the other.
 // stop ends the watch. Workers must have a process group of their own, or the terminal sends the
 // signal to them as well.
 func Interrupts(first func(os.Signal), again func()) (stop func()) {
+	return interrupts(first, again, time.Now)
+}
+
+func interrupts(first func(os.Signal), again func(), now func() time.Time) (stop func()) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup wants the run to outlive its terminal
@@ -20,12 +29,16 @@ func Interrupts(first func(os.Signal), again func()) (stop func()) {
 	}
 	end := make(chan struct{})
 	go func() {
-		act := first
+		var began time.Time
 		for {
 			select {
 			case s := <-signals:
-				act(s)
-				act = func(os.Signal) { again() }
+				if at := now(); began.IsZero() {
+					began = at
+					first(s)
+				} else if at.Sub(began) > oneEnding {
+					again()
+				}
 			case <-end:
 				return
 			}
