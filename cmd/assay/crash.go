@@ -95,7 +95,7 @@ or the disk of its directory is cut, and started again on what is left. Of sever
 that make one store (--servers), all are cut off at once. With --one-node, one of them loses
 its power while the others go on. In D4 these must have every record; elsewhere it comes back
 first, and where the servers need a majority, another is then killed. A server that does not
-start again is told of apart where the others have its records.
+start again is reported separately where the others have its records.
 
 Each class that a store claims, and that such a cut tests, is tested. For a FILE or a
 PRESET: its stores in its classes, cut off as its field crash says.

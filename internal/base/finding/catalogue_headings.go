@@ -55,7 +55,7 @@ var _ = register(
 	Entry{Example: ColumnItems, Says: `Items`, Unit: `per op`, Short: `items/op`},
 	Entry{Example: ColumnDone, Says: `Done`, Unit: `operations`, Short: `count`},
 	Entry{Example: ColumnRight, Says: `Right`, Unit: `answers, checked`},
-	Entry{Example: ColumnPlan, Says: `Plan`, Unit: `the store tells`},
+	Entry{Example: ColumnPlan, Says: `Plan`, Unit: `of the store`},
 	Entry{Example: LatencyColumnParams{"p99", 100}, Says: `{{.quantile}}`, Unit: `latency{{if .one_in}}, 1 in {{.one_in}}{{end}}`,
 		Also: []Parameters{LatencyColumnParams{Quantile: "max"}}},
 	Entry{Example: ColumnWait, Says: `Wait`, Unit: `for a handle`},

@@ -80,7 +80,7 @@ func (r *Result) Back() *Comebacks {
 // What the client had been told is held against what the servers answer. D4 promises that the others have
 // it: they are asked while the victim is away. Elsewhere the victim comes back first, on what its disk kept.
 // Then, where the servers need a majority and one more may go, another is killed: what the victim had taken
-// part in must be there without it. A victim that does not come back is told of apart, if the others have
+// part in must be there without it. A victim that does not come back is reported separately, if the others have
 // its records; they are asked then.
 func (t *tester) nodeCuts(rig *powercut.Rig) error {
 	var opens time.Duration

@@ -252,7 +252,7 @@ func replicaProgram(how string) server.Program {
 }
 
 // What the client had been told is held against what the other servers have. That the one whose power was
-// cut does not start again is told of apart, unless nobody else has its records.
+// cut does not start again is reported separately, unless no other server has its records.
 func TestOneOfSeveral(t *testing.T) {
 	lost := func(t *testing.T, driver replicas, how string, class store.Durability, cuts int) Result {
 		target, o := serverTarget(t, driver, replicaProgram(how), class, Power, cuts)
