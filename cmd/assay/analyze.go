@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/analysis/csvseries"
 	"assay/internal/analysis/facts"
 	"assay/internal/analysis/series"
 	"assay/internal/base/finding"
@@ -123,11 +124,11 @@ func analyzeCSV(r io.Reader, name, narrowed string) ([]analyzed, error) {
 	if narrowed != "" {
 		return nil, fmt.Errorf("%s: --trial and --phase are for run directories", name)
 	}
-	series, notes, err := series.ReadCSV(r)
+	read, notes, err := csvseries.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return []analyzed{analysisOf(series, finding.Where{}, notes)}, nil
+	return []analyzed{analysisOf(read, finding.Where{}, notes)}, nil
 }
 
 func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {

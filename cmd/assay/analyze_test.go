@@ -12,7 +12,7 @@ import (
 	"assay/internal/testkit/golden"
 )
 
-const article = "../../internal/analysis/series/testdata/article.csv"
+const article = "../../internal/analysis/csvseries/testdata/article.csv"
 
 // notMeasured is a steady rate with thirty lines that were not measured, then one that is empty.
 func notMeasured() string {

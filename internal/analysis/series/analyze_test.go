@@ -4,27 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"assay/internal/base/finding"
 )
-
-func readCSV(t *testing.T, path string) Series {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	s, _, err := ReadCSV(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // noisy is a series of white noise of 3 % around a level.
 func noisy(n int, level func(i int) float64) Series {
@@ -38,28 +23,6 @@ func only(t *testing.T, s Shape, kind Kind) Event {
 		t.Fatalf("%d events of kind %s in %+v", len(events), kind, s.Events)
 	}
 	return events[0]
-}
-
-func TestAnalyze_published_collapse(t *testing.T) {
-	s := Analyze(readCSV(t, "testdata/article.csv"))
-	cliff, turns := s.Cliff(), only(t, s, Oscillation)
-	if cliff == nil || cliff.From != 30 || cliff.To != 30 || *cliff.Records != 3739214 || s.Kind != Step || !s.Has(Oscillation) {
-		t.Fatalf("%+v", s)
-	}
-	if turns.From != 30 || turns.To != 43 || math.Abs(turns.Turns.High-46.5e3) > 1e3 || s.Half.Seconds != 30 || s.Rate != nil {
-		t.Errorf("%+v, half %+v", turns.Turns, s.Half)
-	}
-}
-
-// The same experiment as this project measured it: a decline, then a fall within some seconds.
-func TestAnalyze_measured_collapse(t *testing.T) {
-	s := Analyze(readCSV(t, "testdata/tokyo-cabinet.csv"))
-	if c := s.Cliff(); c == nil || c.From < 38 || c.To > 56 || c.To-c.From > 10 || c.Left.High > 0.6 {
-		t.Errorf("cliff %+v", c)
-	}
-	if d := only(t, s, Decline); d.From != 0 || d.To > 45 {
-		t.Errorf("decline %+v", d)
-	}
 }
 
 func TestAnalyze_what_was_not_measured(t *testing.T) {

@@ -1,4 +1,5 @@
-package series
+// Package csvseries reads a rate over time that another program wrote as CSV, for `assay analyze`.
+package csvseries
 
 import (
 	"bufio"
@@ -11,38 +12,39 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/analysis/series"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/format"
 )
 
 const (
-	csvColumnsMax = 256
-	// csvSamplesMax and csvCellsMax bound memory: of longer files, neighbouring lines are joined,
+	columnsMax = 256
+	// samplesMax and cellsMax bound memory: of longer files, neighbouring lines are joined,
 	// and it is said, for what lasts less than a joined sample is lost. They leave six days of
 	// seconds with 16 columns, and a day with 180, as they are.
-	csvSamplesMax = 1 << 19
-	csvCellsMax   = 16 << 20
-	// csvLineBytesMax bounds a line, so that a file without line ends is not read into memory.
-	csvLineBytesMax = 1 << 20
-	// csvNumberMax leaves room for sums of squares.
-	csvNumberMax = 1e100
-	// csvEarlyShare is the share of the first interval within which a first line can't end a
+	samplesMax = 1 << 19
+	cellsMax   = 16 << 20
+	// lineBytesMax bounds a line, so that a file without line ends is not read into memory.
+	lineBytesMax = 1 << 20
+	// numberMax leaves room for sums of squares.
+	numberMax = 1e100
+	// earlyShare is the share of the first interval within which a first line can't end a
 	// sample.
-	csvEarlyShare = 0.1
-	// csvEpochMin is September 2001 in seconds since 1970: no time since a start is as long.
-	csvEpochMin = 1e9
-	// csvMillisecondsWithin allows for a clock that is a little late.
-	csvMillisecondsWithin = 0.02
+	earlyShare = 0.1
+	// epochMin is September 2001 in seconds since 1970: no time since a start is as long.
+	epochMin = 1e9
+	// millisecondsWithin allows for a clock that is a little late.
+	millisecondsWithin = 0.02
 )
 
-// csvMilliseconds are lengths that programs which write milliseconds sample at.
-var csvMilliseconds = []float64{100, 200, 250, 500, 1000, 2000, 5000, 10_000}
+// milliseconds are lengths that programs which write milliseconds sample at.
+var milliseconds = []float64{100, 200, 250, 500, 1000, 2000, 5000, 10_000}
 
-// csvMissing are the marks for "not measured", in lower case. C writes 0/0 as -nan.
-var csvMissing = []string{"", "-", "nan", "-nan", "null", "na", "n/a", "none"}
+// missing are the marks for "not measured", in lower case. C writes 0/0 as -nan.
+var missing = []string{"", "-", "nan", "-nan", "null", "na", "n/a", "none"}
 
-// csvKnown are the columns with a meaning of their own, and parts of names that may stand for them.
-var csvKnown = []struct {
+// meanings are the columns with a meaning of their own, and parts of names that may stand for them.
+var meanings = []struct {
 	name  string
 	parts []string
 }{
@@ -52,8 +54,8 @@ var csvKnown = []struct {
 	{"bytes", nil},
 }
 
-// csvTable gathers the lines of a file as samples.
-type csvTable struct {
+// table gathers the lines of a file as samples.
+type table struct {
 	names   []string // of the columns that are kept: time_s, rate, others
 	at      []int    // position of each in a line
 	columns [][]float64
@@ -73,15 +75,15 @@ type csvTable struct {
 	part       int // so many of them are in the last one
 }
 
-// ReadCSV reads a time series. The first line names the columns: time_s (seconds, increasing, at
+// Read reads a time series. The first line names the columns: time_s (seconds, increasing, at
 // the end of each sample), rate (per second), and optionally records, bytes (stored at that time)
 // and any resources; one that begins with "engine." is a counter of the store. Fields are separated
 // by commas, semicolons or tabs. An empty cell, or a mark for "not measured", is NaN.
 //
 // notes say what was left out or guessed. An error names line and column.
-func ReadCSV(r io.Reader) (s Series, notes []string, err error) { return readAtMost(r, csvSamplesMax) }
+func Read(r io.Reader) (s series.Series, notes []string, err error) { return readAtMost(r, samplesMax) }
 
-func readAtMost(r io.Reader, samplesMax int) (s Series, notes []string, err error) {
+func readAtMost(r io.Reader, atMost int) (s series.Series, notes []string, err error) {
 	buffered := bufio.NewReaderSize(&lineBound{from: r}, 64<<10)
 	if head, err := buffered.Peek(3); err == nil && string(head) == "\uFEFF" {
 		_, _ = buffered.Discard(3) // it was peeked at
@@ -97,11 +99,11 @@ func readAtMost(r io.Reader, samplesMax int) (s Series, notes []string, err erro
 	if err != nil {
 		return s, nil, placeOf(err)
 	}
-	t, err := newCSVTable(header)
+	t, err := newTable(header)
 	if err != nil {
 		return s, nil, err
 	}
-	t.samplesMax = samplesMax
+	t.samplesMax = atMost
 	for {
 		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -153,18 +155,18 @@ func (l *lineBound) Read(p []byte) (int, error) {
 		if l.length++; b == '\n' {
 			l.length = 0
 		}
-		if l.length > csvLineBytesMax {
-			return 0, fmt.Errorf("a line is longer than %d bytes: this is not a time series as CSV", csvLineBytesMax)
+		if l.length > lineBytesMax {
+			return 0, fmt.Errorf("a line is longer than %d bytes: this is not a time series as CSV", lineBytesMax)
 		}
 	}
 	return n, err
 }
 
-func newCSVTable(header []string) (*csvTable, error) {
-	if len(header) > csvColumnsMax {
-		return nil, fmt.Errorf("line 1: %d columns; at most %d can be read", len(header), csvColumnsMax)
+func newTable(header []string) (*table, error) {
+	if len(header) > columnsMax {
+		return nil, fmt.Errorf("line 1: %d columns; at most %d can be read", len(header), columnsMax)
 	}
-	t := &csvTable{names: []string{"time_s", "rate"}, at: []int{-1, -1}, join: 1}
+	t := &table{names: []string{"time_s", "rate"}, at: []int{-1, -1}, join: 1}
 	var names []string
 	for i, cell := range header {
 		name := strings.TrimSpace(cell)
@@ -189,7 +191,7 @@ func newCSVTable(header []string) (*csvTable, error) {
 			t.names, t.at = append(t.names, name), append(t.at, i)
 		}
 	}
-	for _, known := range csvKnown {
+	for _, known := range meanings {
 		i := slices.Index(t.names, known.name)
 		found, hint := i >= 0 && t.at[i] >= 0, ""
 		if near := nearest(names, known.parts); !found && near != "" {
@@ -206,8 +208,8 @@ func newCSVTable(header []string) (*csvTable, error) {
 	return t, nil
 }
 
-func (t *csvTable) known(name string) bool {
-	for _, known := range csvKnown {
+func (t *table) known(name string) bool {
+	for _, known := range meanings {
 		if known.name == name {
 			return true
 		}
@@ -234,18 +236,18 @@ func quoted(names []string) (all []string) {
 	return all
 }
 
-func (t *csvTable) note(text string, a ...any) { t.notes = append(t.notes, fmt.Sprintf(text, a...)) }
+func (t *table) note(text string, a ...any) { t.notes = append(t.notes, fmt.Sprintf(text, a...)) }
 
 // add reads one line.
-func (t *csvTable) add(reader *csv.Reader, fields []string) error {
+func (t *table) add(reader *csv.Reader, fields []string) error {
 	t.line = t.line[:0]
 	for i := 0; i < len(t.names); i++ {
 		text := strings.TrimSpace(fields[t.at[i]])
 		value, err := strconv.ParseFloat(text, 64)
 		amount := i == 1 || t.names[i] == "records" || t.names[i] == "bytes"
 		line, column := reader.FieldPos(t.at[i])
-		switch isNumber := err == nil && math.Abs(value) <= csvNumberMax; { // false for NaN
-		case i > 0 && slices.Contains(csvMissing, strings.ToLower(text)):
+		switch isNumber := err == nil && math.Abs(value) <= numberMax; { // false for NaN
+		case i > 0 && slices.Contains(missing, strings.ToLower(text)):
 			value = math.NaN()
 		case isNumber && (value >= 0 || !amount):
 		case i == 0:
@@ -276,14 +278,14 @@ func (t *csvTable) add(reader *csv.Reader, fields []string) error {
 }
 
 // take adds a line to the samples. Of the second one, it decides what the first line's time means.
-func (t *csvTable) take(line []float64) {
+func (t *table) take(line []float64) {
 	time := line[0]
 	switch t.lines++; t.lines {
 	case 1:
 		t.first, t.begin = time, time-1
 	case 2:
 		t.begin = t.first - (time - t.first)
-		if t.early = t.first >= 0 && t.first < csvEarlyShare*(time-t.first); t.early {
+		if t.early = t.first >= 0 && t.first < earlyShare*(time-t.first); t.early {
 			t.startEarly()
 		}
 	}
@@ -298,9 +300,9 @@ func (t *csvTable) take(line []float64) {
 }
 
 // push adds a line that ends at its time.
-func (t *csvTable) push(line []float64) {
+func (t *table) push(line []float64) {
 	samples := len(t.columns[0])
-	if t.part == t.join && samples >= min(t.samplesMax, csvCellsMax/len(t.names))&^1 {
+	if t.part == t.join && samples >= min(t.samplesMax, cellsMax/len(t.names))&^1 {
 		t.halve()
 		samples = len(t.columns[0])
 	}
@@ -316,7 +318,7 @@ func (t *csvTable) push(line []float64) {
 }
 
 // halve joins each two samples.
-func (t *csvTable) halve() {
+func (t *table) halve() {
 	samples := len(t.columns[0])
 	for i := 0; i < samples; i += 2 {
 		t.merge(i, i+1, i/2)
@@ -326,7 +328,7 @@ func (t *csvTable) halve() {
 	t.part = t.join
 }
 
-func (t *csvTable) cut(samples int) {
+func (t *table) cut(samples int) {
 	for i := range t.columns {
 		t.columns[i] = t.columns[i][:samples]
 	}
@@ -335,7 +337,7 @@ func (t *csvTable) cut(samples int) {
 // merge joins sample a and the one after it, b, and puts them where there is room, which is not
 // after a. Of what is told of a sample's end the later value holds; of what is told of its length,
 // the mean of what was measured.
-func (t *csvTable) merge(a, b, into int) {
+func (t *table) merge(a, b, into int) {
 	times := t.columns[0]
 	before := t.begin
 	if into > 0 {
@@ -357,7 +359,7 @@ func (t *csvTable) merge(a, b, into int) {
 func clipped(text string) string { return format.CleanMax(text, 40) }
 
 // series makes the series, and adds the last notes.
-func (t *csvTable) series() (s Series) {
+func (t *table) series() (s series.Series) {
 	if len(t.held) > 0 {
 		t.held[0] += t.step
 		t.push(t.held)
@@ -368,13 +370,9 @@ func (t *csvTable) series() (s Series) {
 	}
 	s.Begin = t.begin
 	if t.lines > 1 {
-		lengths := make([]float64, len(times)-1)
-		for i := range lengths {
-			lengths[i] = (times[i+1] - times[i]) / float64(t.join)
-		}
 		step := t.step
-		if len(lengths) > 0 {
-			step = stat.Median(lengths)
+		if len(times) > 1 {
+			step = width(times) / float64(t.join)
 		}
 		switch {
 		case t.early:
@@ -394,7 +392,7 @@ func (t *csvTable) series() (s Series) {
 	}
 	if t.join > 1 {
 		t.note("%d lines: each %d are joined to one sample, so that what lasts less than %s is not seen; leave columns out, or cut the file",
-			t.lines, t.join, format.Seconds(2*stat.Median(differences(times))))
+			t.lines, t.join, format.Seconds(2*width(times)))
 	}
 	if missing > 0 {
 		t.note("%s without a rate: taken as not measured", format.Plural(missing, "line", "lines"))
@@ -410,15 +408,24 @@ func (t *csvTable) series() (s Series) {
 		case name == "bytes":
 			s.Bytes = values
 		default:
-			s.Resources = append(s.Resources, Resource{Name: engine, Engine: is, Values: values})
+			s.Resources = append(s.Resources, series.Resource{Name: engine, Engine: is, Values: values})
 		}
 	}
 	return s
 }
 
+// width is the median length of samples.
+func width(ends []float64) float64 {
+	lengths := make([]float64, len(ends)-1)
+	for i := range lengths {
+		lengths[i] = ends[i+1] - ends[i]
+	}
+	return stat.Median(lengths)
+}
+
 // startEarly decides what a first line means that stands where no sample can have ended: nothing if
 // its rate is 0, else that all times are those of beginnings.
-func (t *csvTable) startEarly() {
+func (t *table) startEarly() {
 	t.begin = t.first
 	if rate := t.columns[1][0]; rate == 0 || math.IsNaN(rate) {
 		t.note("the first line is left out: at %v s no sample can have ended, and it has no rate", t.first)
@@ -432,21 +439,21 @@ func (t *csvTable) startEarly() {
 }
 
 // doubtTimes notes what time_s looks like where that is not seconds since a start.
-func (t *csvTable) doubtTimes(first, step float64) {
+func (t *table) doubtTimes(first, step float64) {
 	for _, unit := range []struct {
 		name      string
 		perSecond float64
 	}{{"nanoseconds", 1e9}, {"microseconds", 1e6}, {"milliseconds", 1e3}} {
-		if first >= csvEpochMin*unit.perSecond {
+		if first >= epochMin*unit.perSecond {
 			t.note("time_s begins at %.4g, which looks like %s since 1970: taken for seconds; divide by %.0f", first, unit.name, unit.perSecond)
 			return
 		}
 	}
-	if first >= csvEpochMin {
+	if first >= epochMin {
 		t.note("time_s begins at %.0f, which looks like seconds since 1970; subtract the first one to count from the start", first)
 	}
-	for _, round := range csvMilliseconds {
-		if math.Abs(step-round) <= csvMillisecondsWithin*round {
+	for _, round := range milliseconds {
+		if math.Abs(step-round) <= millisecondsWithin*round {
 			t.note("samples are %v s long: if time_s is in milliseconds, divide it by 1000", step)
 		}
 	}

@@ -1,15 +1,18 @@
-package series
+package csvseries
 
 import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/internal/analysis/series"
 )
 
-func TestReadCSV_refuses(t *testing.T) {
+func TestRead_refuses(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
 		{"empty", "", "line 1: the file is empty"},
 		{"no time", "time,rate\n1,2\n", `line 1: there is no column "time_s"; the columns are "time" and "rate"; rename "time"`},
@@ -27,24 +30,24 @@ func TestReadCSV_refuses(t *testing.T) {
 		{"backwards", "time_s,rate\n1,2\n1,2\n", "line 3, column 1: time_s is 1, and was 1 on the line before"},
 		{"ragged", "time_s,rate\n1,2\n3\n", "line 3: 1 fields; the first line has 2"},
 		{"a quote", "time_s,rate\n1,\"2\n", "line 2, column"},
-		{"no line ends", "time_s,rate\n" + strings.Repeat("1", csvLineBytesMax+1), "a line is longer than"},
-		{"many columns", "time_s,rate" + strings.Repeat(",x", csvColumnsMax) + "\n", "258 columns; at most 256"},
+		{"no line ends", "time_s,rate\n" + strings.Repeat("1", lineBytesMax+1), "a line is longer than"},
+		{"many columns", "time_s,rate" + strings.Repeat(",x", columnsMax) + "\n", "258 columns; at most 256"},
 		{"terminal escapes", "time_s,rate\n1,\x1b[31mred\n", "line 2, column 3: rate is"},
 	} {
-		_, _, err := ReadCSV(strings.NewReader(c.text))
+		_, _, err := Read(strings.NewReader(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: %v; want %q", c.name, err, c.says)
 		}
 	}
 }
 
-func TestReadCSV_takes_what_others_write(t *testing.T) {
+func TestRead_takes_what_others_write(t *testing.T) {
 	for name, text := range map[string]string{
 		"spaces, capitals, byte order mark": "\uFEFF Time_s, RATE, engine.flushes, faults\n 1, 10, 1, 5\n 2, 20, , 6\n 3, , , \n 4, 30, 3, 7\n",
 		"semicolons":                        "time_s;rate;engine.flushes;faults\n1;10;1;5\n2;20;;6\n3;;;\n4;30;3;7\n",
 		"tabs, another order":               "faults\trate\ttime_s\tengine.flushes\r\n5\t10\t1\t1\r\n6\t20\t2\t\r\n\t\t3\t\r\n7\t30\t4\t3\r\n",
 	} {
-		s, notes, err := ReadCSV(strings.NewReader(text))
+		s, notes, err := Read(strings.NewReader(text))
 		if err != nil || !slices.Equal(s.Ends, []float64{1, 2, 3, 4}) || !same(s.Rates, []float64{10, 20, math.NaN(), 30}) || s.Begin != 0 || len(s.Resources) != 2 {
 			t.Errorf("%s: %+v, %v", name, s, err)
 			continue
@@ -65,8 +68,8 @@ func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
 }
 
-func TestReadCSV_leaves_out_what_is_no_number(t *testing.T) {
-	s, notes, err := ReadCSV(strings.NewReader("host,time_s,rate,,cpu,records,io,io,swap\n" +
+func TestRead_leaves_out_what_is_no_number(t *testing.T) {
+	s, notes, err := Read(strings.NewReader("host,time_s,rate,,cpu,records,io,io,swap\n" +
 		"web1,1,10,0,1.5,-,-,7,NA\nweb1,2,-,1,NaN,20,3,8,NA\nweb1,3,NaN,2,-nan,,null,9,NA\nweb2,4,0,3,2.5,N/A,0,x,na\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -82,14 +85,14 @@ func TestReadCSV_leaves_out_what_is_no_number(t *testing.T) {
 	if !slices.Equal(notes, want) {
 		t.Errorf("notes %q", notes)
 	}
-	if _, notes, err := ReadCSV(strings.NewReader("time_s,rate,record\n1,2,3\n")); err != nil || len(notes) != 1 || !strings.Contains(notes[0], `rename "record"`) {
+	if _, notes, err := Read(strings.NewReader("time_s,rate,record\n1,2,3\n")); err != nil || len(notes) != 1 || !strings.Contains(notes[0], `rename "record"`) {
 		t.Errorf("%q, %v", notes, err)
 	}
 }
 
 // No sample can have ended at 0. A line there without a rate is no sample; else times are
 // beginnings.
-func TestReadCSV_beginning_at_zero(t *testing.T) {
+func TestRead_beginning_at_zero(t *testing.T) {
 	for _, c := range []struct {
 		name, text  string
 		begin       float64
@@ -102,14 +105,14 @@ func TestReadCSV_beginning_at_zero(t *testing.T) {
 		{"a short first sample", "0.5,5,0\n1.5,10,10\n2.5,20,30\n", 0, []float64{0.5, 1.5, 2.5}, []float64{5, 10, 20}, 0},
 		{"a clock that began before", "-1,5,0\n0,10,10\n1,20,30\n", -2, []float64{-1, 0, 1}, []float64{5, 10, 20}, 0},
 	} {
-		s, notes, err := ReadCSV(strings.NewReader("time_s,rate,records\n" + c.text))
+		s, notes, err := Read(strings.NewReader("time_s,rate,records\n" + c.text))
 		if err != nil || s.Begin != c.begin || !slices.Equal(s.Ends, c.ends) || !slices.Equal(s.Rates, c.rates) || len(s.Records) != len(s.Ends) || len(notes) != c.notes {
 			t.Errorf("%s: %+v, notes %q, %v", c.name, s, notes, err)
 		}
 	}
 }
 
-func TestReadCSV_times_in_another_unit(t *testing.T) {
+func TestRead_times_in_another_unit(t *testing.T) {
 	for _, c := range []struct {
 		first, step float64
 		want        string
@@ -127,20 +130,20 @@ func TestReadCSV_times_in_another_unit(t *testing.T) {
 		for i := range 20 {
 			fmt.Fprintf(&b, "%.0f,%d\n", c.first+float64(i)*c.step, 1000+i%3)
 		}
-		_, notes, err := ReadCSV(strings.NewReader(b.String()))
+		_, notes, err := Read(strings.NewReader(b.String()))
 		if all := strings.Join(notes, "\n"); err != nil || !strings.Contains(all, c.want) || (c.want == "") != (all == "") || len(notes) > 1 {
 			t.Errorf("from %v in steps of %v: %q, want %q (%v)", c.first, c.step, all, c.want, err)
 		}
 	}
 }
 
-func FuzzReadCSV(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"time_s,rate\n1,2\n", "time_s;rate;x\n1;2;\n2;;4\n", "\uFEFFtime_s\trate\n0\t1e300\n1\t\"2\"\n",
 		"time_s,rate,host,\n0,5,a,\n1,-,b,\n2,7,c,\n", "time_s,rate,x\n0,0,NaN\n1,2,x\n", "rate,time_s\n\"1\n\",2\n", "time_s,rate,records\n-5,0,1e18\n-4,1,2"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, _, err := ReadCSV(bytes.NewReader(text))
+		s, _, err := Read(bytes.NewReader(text))
 		if err != nil {
 			if !strings.Contains(err.Error(), "line") {
 				t.Fatalf("an error without a place: %v", err)
@@ -148,18 +151,18 @@ func FuzzReadCSV(f *testing.F) {
 			return
 		}
 		for i, rate := range s.Rates {
-			if rate < 0 || math.IsInf(rate, 0) || !(s.Ends[i] > s.begins(i)) {
+			if rate < 0 || math.IsInf(rate, 0) || !(s.Ends[i] > beginOf(s, i)) {
 				t.Fatalf("sample %d: %v at %v", i, rate, s.Ends[i])
 			}
 		}
-		Analyze(s)
+		series.Analyze(s)
 	})
 }
 
 // Lines of a long file are joined, and that is said: what was done in all, counters and levels stay.
-func TestReadCSV_joins_the_lines_of_long_files(t *testing.T) {
-	const samplesMax, width = 4096, 0.5
-	const lines, fallsAt = 5*samplesMax/2 + 7, 7000
+func TestRead_joins_the_lines_of_long_files(t *testing.T) {
+	const atMost, width = 4096, 0.5
+	const lines, fallsAt = 5*atMost/2 + 7, 7000
 	for _, begins := range []bool{false, true} {
 		var text bytes.Buffer
 		text.WriteString("time_s,rate,engine.flushes,gauge\n")
@@ -179,12 +182,12 @@ func TestReadCSV_joins_the_lines_of_long_files(t *testing.T) {
 			fmt.Fprintf(&text, "%g,%d,%d,%d\n", time, rate, i, i%2)
 			done += width * float64(rate)
 		}
-		s, notes, err := readAtMost(&text, samplesMax)
+		s, notes, err := readAtMost(&text, atMost)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := len(s.Ends)
-		if n > samplesMax || n < samplesMax/2 || s.Begin != 0 || s.Ends[n-1] != width*lines || s.Resources[0].Values[n-1] != lines-1 {
+		if n > atMost || n < atMost/2 || s.Begin != 0 || s.Ends[n-1] != width*lines || s.Resources[0].Values[n-1] != lines-1 {
 			t.Errorf("%d samples from %v to %v, counter %v", n, s.Begin, s.Ends[n-1], s.Resources[0].Values[n-1])
 		}
 		if at := s.Resources[1].Values[1]; at != 0.5 {
@@ -193,7 +196,7 @@ func TestReadCSV_joins_the_lines_of_long_files(t *testing.T) {
 		var sum float64
 		for i, rate := range s.Rates {
 			if !math.IsNaN(rate) {
-				sum += rate * s.length(i)
+				sum += rate * (s.Ends[i] - beginOf(s, i))
 			}
 		}
 		if extra := sum/done - 1; extra < 0 || extra > 5e-3 { // lines without a rate are taken like those they are joined with
@@ -202,9 +205,61 @@ func TestReadCSV_joins_the_lines_of_long_files(t *testing.T) {
 		if !strings.Contains(strings.Join(notes, "\n"), "each 4 are joined to one sample, so that what lasts less than 4") {
 			t.Errorf("notes %q", notes)
 		}
-		cliff := (&Shape{Events: Analyze(s).Events}).Cliff()
+		cliff := (&series.Shape{Events: series.Analyze(s).Events}).Cliff()
 		if cliff == nil || math.Abs(cliff.From-width*fallsAt) > 4 {
 			t.Errorf("the fall at %v s: %+v", width*fallsAt, cliff)
 		}
+	}
+}
+
+func beginOf(s series.Series, i int) float64 {
+	if i == 0 {
+		return s.Begin
+	}
+	return s.Ends[i-1]
+}
+
+func analyzed(t *testing.T, path string) series.Shape {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s, _, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return series.Analyze(s)
+}
+
+func only(t *testing.T, s series.Shape, kind series.Kind) series.Event {
+	t.Helper()
+	events := s.Of(kind)
+	if len(events) != 1 {
+		t.Fatalf("%d events of kind %s in %+v", len(events), kind, s.Events)
+	}
+	return events[0]
+}
+
+func TestAPublishedCollapse(t *testing.T) {
+	s := analyzed(t, "testdata/article.csv")
+	cliff, turns := s.Cliff(), only(t, s, series.Oscillation)
+	if cliff == nil || cliff.From != 30 || cliff.To != 30 || *cliff.Records != 3739214 || s.Kind != series.Step || !s.Has(series.Oscillation) {
+		t.Fatalf("%+v", s)
+	}
+	if turns.From != 30 || turns.To != 43 || math.Abs(turns.Turns.High-46.5e3) > 1e3 || s.Half.Seconds != 30 || s.Rate != nil {
+		t.Errorf("%+v, half %+v", turns.Turns, s.Half)
+	}
+}
+
+// The same experiment as this project measured it: a decline, then a fall within some seconds.
+func TestAMeasuredCollapse(t *testing.T) {
+	s := analyzed(t, "testdata/tokyo-cabinet.csv")
+	if c := s.Cliff(); c == nil || c.From < 38 || c.To > 56 || c.To-c.From > 10 || c.Left.High > 0.6 {
+		t.Errorf("cliff %+v", c)
+	}
+	if d := only(t, s, series.Decline); d.From != 0 || d.To > 45 {
+		t.Errorf("decline %+v", d)
 	}
 }
