@@ -177,9 +177,11 @@ func assayIn(t *testing.T, directory, input string, arguments ...string) ended {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hung := time.AfterFunc(patience, func() { _ = command.Process.Kill() }) // it may have ended just now
+	done := make(chan struct{})
+	hung := time.AfterFunc(patience, func() { tellAndEnd(command.Process, done) })
 	defer hung.Stop()
 	err := command.Wait()
+	close(done)
 	return ended{stdout.String(), stderr.String(), statusOf(t, err)}
 }
 
@@ -262,12 +264,29 @@ func start(t *testing.T, change func(*exec.Cmd), arguments ...string) *process {
 	t.Cleanup(func() {
 		select {
 		case <-p.exited:
+			return
 		default:
+		}
+		if !t.Failed() {
 			_ = p.Process.Kill() // it ends just now, or is killed
 			<-p.exited
+			return
 		}
+		tellAndEnd(p.Process, p.exited)
+		t.Logf("what it was at:\n%s", &p.stderr) // what is on a terminal, that one tells
 	})
 	return p
+}
+
+// tellAndEnd ends a process that hangs: it writes first where each of its goroutines is.
+func tellAndEnd(p *os.Process, exited <-chan struct{}) {
+	_ = p.Signal(syscall.SIGQUIT) // it may have ended just now, here and below
+	select {
+	case <-exited:
+	case <-time.After(patience / 6):
+		_ = p.Kill()
+		<-exited
+	}
 }
 
 func (p *process) send(t *testing.T, signal syscall.Signal) {

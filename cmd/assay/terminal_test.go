@@ -53,7 +53,13 @@ func newTerminal(t *testing.T) *terminal {
 			}
 		}
 	}()
-	t.Cleanup(func() { user.Close(); program.Close() }) // some tests have closed them
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the terminal:\n%s", x.text())
+		}
+		user.Close()
+		program.Close() // some tests have closed them
+	})
 	return x
 }
 
