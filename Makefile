@@ -22,7 +22,8 @@ jvm: ## build bin/jvm: the Java worker, and one for each client with the jars th
 	@for program in mvn javac; do command -v $$program >/dev/null || \
 	  { echo "no $$program here, and no Java worker (Debian: apt-get install --no-install-recommends maven openjdk-17-jdk-headless)"; exit 0; }; done; \
 	rm -rf bin/jvm && mvn -B -q -f workers/java/pom.xml package -Dassay.out=$(CURDIR)/bin/jvm && \
-	for worker in $(JAVA_WORKERS); do cp workers/java/assay-worker bin/jvm/assay-worker-$$worker; done
+	for worker in $(JAVA_WORKERS); do cp workers/java/assay-worker bin/jvm/assay-worker-$$worker; done && \
+	(cd workers/java && find . -type f ! -name '*.go' -exec sha256sum {} +) >bin/jvm/sources.sha256
 
 # It is built from a copy of its module, which leaves out the file with its version.
 FERRETDB = github.com/FerretDB/FerretDB@v1.24.2

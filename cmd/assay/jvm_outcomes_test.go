@@ -11,25 +11,14 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
+	"assay/internal/testkit/jvmbuild"
 	"assay/internal/testkit/processes"
 )
 
 // jvmWorker returns a program of workers/java, or skips where it is not built or a program of the JDK is missing.
 func jvmWorker(t *testing.T, name string, needed ...string) string {
 	t.Helper()
-	for _, program := range needed {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("skipped: no %s here (%s)", program, jdkInstall)
-		}
-	}
-	worker, err := filepath.Abs("../../bin/jvm/assay-worker-" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(worker); err != nil {
-		t.Skip("skipped: the Java worker is not built: make jvm")
-	}
-	return worker
+	return filepath.Join(jvmbuild.Folder(t, needed...), "assay-worker-"+name)
 }
 
 // A JVM that runs out of its heap is the trial's outcome, in the JVM's own words or, where these are

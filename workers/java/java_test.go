@@ -1,9 +1,8 @@
 // Package java_test holds the Java worker and the drivers of its clients to the contract. It tests
-// what make jvm has built, and is skipped where that is missing or older than the sources.
+// what make jvm has built, and is skipped where that is missing.
 package java_test
 
 import (
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/drivers"
 	"assay/drivers/cassandra"
 	"assay/internal/execution/server"
+	"assay/internal/testkit/jvmbuild"
 	"assay/internal/testkit/mongojava"
 	"assay/internal/testkit/riakstandin"
 	"assay/internal/testkit/servertest"
@@ -29,45 +28,10 @@ const vectorsFolder = "../../vectors"
 // built returns the folder of what make jvm built, or skips.
 func built(t *testing.T) string {
 	t.Helper()
-	for _, program := range []string{"java", "mvn", "javac"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("no %s here (Debian: apt-get install --no-install-recommends maven openjdk-17-jdk-headless)", program)
-		}
-	}
-	folder, err := filepath.Abs("../../bin/jvm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(worker(folder, "host"))
-	if err != nil {
-		t.Skip("the Java worker is not built: make jvm")
-	}
-	if newest := newestSource(t); newest.After(info.ModTime()) {
-		t.Skip("the Java worker is older than its sources: make jvm")
-	}
-	return folder
+	return jvmbuild.Folder(t, "java", "mvn", "javac")
 }
 
 func worker(folder, name string) string { return filepath.Join(folder, "assay-worker-"+name) }
-
-// newestSource is when a source was last changed. make jvm writes the programs last.
-func newestSource(t *testing.T) (newest time.Time) {
-	t.Helper()
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil && info.ModTime().After(newest) {
-			newest = info.ModTime()
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newest
-}
 
 func long() bool { return os.Getenv("ASSAY_LONG") == "1" }
 
