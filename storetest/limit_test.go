@@ -65,6 +65,29 @@ func TestScriptsKeepToTheClaimedLength(t *testing.T) {
 	}
 }
 
+// The lengths that rules count are those that scripts write: both keep to the claimed limits.
+func TestLengthsKeepToTheClaimedLimits(t *testing.T) {
+	for _, c := range []struct{ least, most, first, last int }{
+		{0, 0, 0, 1 << 20},
+		{1, 0, 1, 1 << 20},
+		{10, 1000, 10, 1000},
+		{0, 100, 0, 100},
+	} {
+		b := &bench{kit: &kit{}, description: store.Description{ValueBytesMin: c.least, ValueBytesMax: c.most}}
+		possible := b.lengthsFor()
+		if possible[0] != c.first || possible[len(possible)-1] != c.last {
+			t.Errorf("of %d to %d bytes: %v", c.least, c.most, possible)
+		}
+		s := b.script(1)
+		for i, length := range possible {
+			s.do(0, trace.Insert, uint64(i), length)
+			if written := s.amounts[s.threads[0].Entries[i].SizeClass()]; int(written) != length {
+				t.Errorf("of %d to %d bytes: %d written as %d", c.least, c.most, length, written)
+			}
+		}
+	}
+}
+
 // An array of 1 MiB holds all the numbers that rules use, and records that are longer than it takes
 // are not given to it.
 func TestRulesKeepToAnArraysLimits(t *testing.T) {

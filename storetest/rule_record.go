@@ -42,16 +42,16 @@ func missRule(b *bench) error {
 // and a body; pages.
 var lengths = []int{0, 1, 2, 7, 8, 23, 24, 25, 26, 63, 64, 65, 255, 256, 1000, 4095, 4096, 4097, 16384, 65535, 65536, 1 << 20}
 
-// lengthsFor returns those that the driver claims to take, and its own limit.
+// lengthsFor returns those that the driver claims to take, and its own limits.
 func (b *bench) lengthsFor() []int {
-	limit := b.description.ValueBytesMax
-	if limit == 0 {
-		return lengths
+	least, limit := b.description.ValueBytesMin, b.description.ValueBytesMax
+	possible := slices.DeleteFunc(slices.Clone(lengths), func(n int) bool { return n < least || limit > 0 && n > limit })
+	for _, own := range []int{least, limit} {
+		if own > 0 && own <= testedBytesMax && !slices.Contains(possible, own) {
+			possible = append(possible, own)
+		}
 	}
-	possible := slices.DeleteFunc(slices.Clone(lengths), func(n int) bool { return n > limit })
-	if limit <= testedBytesMax && !slices.Contains(possible, limit) {
-		possible = append(possible, limit)
-	}
+	slices.Sort(possible)
 	return possible
 }
 
