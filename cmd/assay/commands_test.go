@@ -56,6 +56,13 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
+func TestDryRunTellsWhatHappensToServers(t *testing.T) {
+	t.Parallel()
+	plan := assayIn(t, t.TempDir(), "", "run", "cart", "--set", "scale=faults", "--dry-run")
+	plan.wants(t, 0)
+	wantParts(t, "the plan", plan.stdout, "Servers in shared: kill node 1 at 15s, start node 1 at 25s, freeze node 1 at 40s, start node 1 at 45s")
+}
+
 func TestDrivers(t *testing.T) {
 	t.Parallel()
 	list := assay(t, "drivers")

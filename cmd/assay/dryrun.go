@@ -148,6 +148,11 @@ func printPlan(w io.Writer, p planned) error {
 	if err := phases.print(w); err != nil {
 		return err
 	}
+	for _, phase := range e.Phases {
+		if len(phase.Faults) > 0 {
+			fmt.Fprintf(w, "\nServers in %s: %s\n", phase.Name, faultsText(phase.Faults))
+		}
+	}
 	fmt.Fprintln(w)
 	table := newColumns("trial", "arm", "role", "parameters", "")
 	for _, t := range p.Trials {
@@ -225,6 +230,14 @@ func endText(p experiment.Phase) string {
 		return "the phase's end"
 	}
 	return strings.Join(ends, " or ")
+}
+
+func faultsText(faults []experiment.Fault) string {
+	var texts []string
+	for _, f := range faults {
+		texts = append(texts, fmt.Sprintf("%s node %d at %s", f.Does, f.Node, f.At))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func noteText(p experiment.Phase) string {
