@@ -163,7 +163,7 @@ type ended struct {
 	status         int
 }
 
-const patience = 3 * time.Minute // no test waits for it unless something hangs
+const patience = 10 * time.Minute // no test waits for it unless something hangs
 
 func assay(t *testing.T, arguments ...string) ended { return assayIn(t, "", "", arguments...) }
 
@@ -316,7 +316,7 @@ func (p *process) shows(t *testing.T, part string) {
 
 func eventually(t *testing.T, holds func() bool, otherwise func() string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience / 2); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(otherwise())
 		}

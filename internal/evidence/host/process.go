@@ -47,12 +47,13 @@ func tree(r roots, pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids); i++ {
 		// A child is listed under the thread that forked it.
-		lists, err := filepath.Glob(filepath.Join(r.proc, strconv.Itoa(pids[i]), "task", "*", "children"))
+		tasks := filepath.Join(r.proc, strconv.Itoa(pids[i]), "task")
+		threads, err := readNumbers(tasks)
 		if err != nil {
 			continue
 		}
-		for _, list := range lists {
-			text, err := os.ReadFile(list)
+		for _, thread := range threads {
+			text, err := os.ReadFile(tasks + "/" + strconv.Itoa(thread) + "/children")
 			if err != nil {
 				continue
 			}

@@ -154,10 +154,10 @@ func (c *Child) Left() (pids []int) {
 		}
 		for field := range strings.FieldsSeq(string(text)) {
 			pid, err := strconv.Atoi(field)
-			if err != nil || statField(pid, parentField) != self {
+			if err != nil {
 				continue
 			}
-			if _, waited := children.Load(pid); waited {
+			if _, waited := children.Load(pid); waited || statField(pid, parentField) != self {
 				continue
 			}
 			// What has cleared its environment has no mark. One in another session was never this

@@ -15,7 +15,7 @@ func TestRefusedWritesAreNotLost(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := anExperiment(misbehave.Conflicts, own(), "threads: 2", "threads: 4", "batch: 20", "batch: 2", "records: 200", "records: 2000", "operations: 400", "operations: 4000",
-		"shuffled, for: 120ms", "shuffled, operations: 4000")
+		"operations: 1000", "operations: 4000")
 	if _, err := runText(context.Background(), text, directory); err != nil {
 		t.Fatal(err)
 	}

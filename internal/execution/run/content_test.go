@@ -135,7 +135,7 @@ verify_records: 50
 			}
 		}
 		switch {
-		case first && (foreign > 0 || trial.Final.Foreign > 0 || len(trial.Marks) > 0):
+		case first && (foreign > 0 || trial.Final.Foreign > 0 || len(codes(trial)) > 0):
 			t.Errorf("the first trial is accused: %d, %+v, %v", foreign, trial.Final, trial.Marks)
 		case !first && (foreign != 200 || trial.Final.Foreign != 50 || marks != 2):
 			t.Errorf("%s: %d foreign reads, %+v, %v", planned.ID, foreign, trial.Final, trial.Marks)

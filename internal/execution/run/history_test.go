@@ -147,7 +147,7 @@ func TestHonestStoresAreConsistent(t *testing.T) {
 		for _, mix := range of {
 			t.Run(driver+" "+mix, func(t *testing.T) {
 				t.Parallel()
-				h, marks := consistencyOf(t, driver, mix, "for: 400ms")
+				h, marks := consistencyOf(t, driver, mix, "for: 400ms, operations: 100000")
 				if h == nil || h.Broken() > 0 || h.FailedReads+h.CameLater > 0 || h.Reads == 0 || h.Covered == 0 && mix == mixes[0] {
 					t.Errorf("%+v", h)
 				}

@@ -108,7 +108,7 @@ func TestRealMemcachedIsNotAccused(t *testing.T) {
 					t.Fatal(err)
 				}
 				for id, trial := range run.Trials {
-					if len(trial.Marks) > 0 || trial.Error != "" {
+					if len(codes(trial)) > 0 || trial.Error != "" {
 						t.Errorf("%s: %s %v", id, trial.Error, trial.Marks)
 					}
 				}

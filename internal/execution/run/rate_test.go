@@ -34,7 +34,8 @@ busy_machine: tell # no trial runs again
 phases:
   - {name: load, load: true}
   - {name: fixed, mix: {update: 1}, operations: 5000}
-  - {name: read, mix: {read: 1}, for: 1s}
+  - {name: read, mix: {read: 1}, for: 400ms}
+sample: 20ms
 blocks: 1
 `
 	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) { o.View, o.trials = seen, nil }); err != nil {

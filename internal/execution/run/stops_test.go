@@ -24,7 +24,7 @@ values: {bytes: 100}
 threads: 1
 durability: D0
 phases:
-  - {name: insert, mix: {insert: 1}, for: 1400ms}
+  - {name: insert, mix: {insert: 1}, rate: 200, for: 1400ms}
 blocks: 1
 repeats: 0
 sample: 50ms
