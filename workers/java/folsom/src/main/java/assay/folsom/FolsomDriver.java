@@ -6,11 +6,10 @@ import assay.driver.Description;
 import assay.driver.Driver;
 import assay.driver.Handle;
 import assay.driver.Option;
-import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
 import assay.drivers.Credentials;
-import assay.drivers.MemcachedServers;
+import assay.drivers.MemcachedStore;
 import assay.drivers.Serialisation;
 import com.spotify.folsom.GetResult;
 import com.spotify.folsom.MemcacheClient;
@@ -28,21 +27,12 @@ import java.util.concurrent.TimeUnit;
 public final class FolsomDriver implements Driver {
     @Override
     public Description describe() {
-        return new Description("folsom", "server", "memcached by folsom: multiplexed sockets, on Netty")
+        return MemcachedStore.describe("folsom", "memcached by folsom: multiplexed sockets, on Netty",
+                        Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
                 .library("com.spotify:folsom", MemcacheClient.class, "Apache-2.0")
-                .durability("D0", "the server keeps everything in memory alone")
-                .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
-                .option(Serialisation.OPTION)
-                .option(Credentials.OPTION)
                 .option(Option.of("connections", "int", "1", "withConnections: sockets for each server"))
                 .option(Option.of("timeout", "duration", "3s", "requestTimeoutMillis: how long an operation is waited for"))
-                .set("handles_shareable", true)
-                .set("connections_own", 1)
-                .set("connections_option", "connections")
-                .set("key_bytes_min", 1)
-                .set("key_bytes_max", 250)
-                .set("key_text", true)
-                .set("value_bytes_max", (1 << 20) - 512);
+                .set("connections_option", "connections");
     }
 
     @Override
@@ -52,27 +42,12 @@ public final class FolsomDriver implements Driver {
 
     @Override
     public Store open(Config config) throws Exception {
-        if (config.endpoints.isEmpty())
-            throw new RefusedException("expected the server's address as endpoint");
         return new Servers(config);
     }
 
-    private static final class Servers implements Store {
-        private final Config config;
-        private final Credentials credentials;
-        private final Serialisation serialisation;
-        private final MemcachedServers servers;
-
+    private static final class Servers extends MemcachedStore {
         Servers(Config config) throws Exception {
-            this.config = config;
-            credentials = new Credentials(config.options).needBinary(config.options);
-            serialisation = new Serialisation(config.options);
-            servers = new MemcachedServers(config.endpoints, null, credentials);
-        }
-
-        @Override
-        public Map<String, Double> stats() {
-            return serialisation.stats(servers.stats());
+            super(config, null);
         }
 
         @Override
@@ -82,12 +57,7 @@ public final class FolsomDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "connections", config.options.text("connections"), "values", config.options.text("values"));
-        }
-
-        @Override
-        public void close() {
-            servers.close();
+            return settings(Map.of("timeout", "timeout", "connections", "connections"));
         }
     }
 

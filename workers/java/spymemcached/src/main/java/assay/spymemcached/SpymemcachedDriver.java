@@ -6,11 +6,10 @@ import assay.driver.Description;
 import assay.driver.Driver;
 import assay.driver.Handle;
 import assay.driver.Option;
-import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
 import assay.drivers.Credentials;
-import assay.drivers.MemcachedServers;
+import assay.drivers.MemcachedStore;
 import assay.drivers.Serialisation;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
@@ -40,20 +39,11 @@ import net.spy.memcached.transcoders.Transcoder;
 public final class SpymemcachedDriver implements Driver {
     @Override
     public Description describe() {
-        return new Description("spymemcached", "server", "memcached by spymemcached: one socket a server and client")
+        return MemcachedStore.describe("spymemcached", "memcached by spymemcached: one socket a server and client",
+                        Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
                 .library("net.spy:spymemcached", MemcachedClient.class, "MIT")
-                .durability("D0", "the server keeps everything in memory alone")
-                .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
-                .option(Serialisation.OPTION)
-                .option(Credentials.OPTION)
                 .option(Option.of("weights", "string", "", "a weight for each endpoint, in their order: 3,1,1; keys are then spread by ketama. Unset: by the key's hash alone"))
                 .option(Option.of("timeout", "duration", "2500ms", "operationTimeout: how long an operation is waited for"))
-                .set("handles_shareable", true)
-                .set("connections_own", 1)
-                .set("key_bytes_min", 1)
-                .set("key_bytes_max", 250)
-                .set("key_text", true)
-                .set("value_bytes_max", (1 << 20) - 512)
                 .set("note", "values are uncompressed; nothing is evicted only while the server has room");
     }
 
@@ -64,27 +54,12 @@ public final class SpymemcachedDriver implements Driver {
 
     @Override
     public Store open(Config config) throws Exception {
-        if (config.endpoints.isEmpty())
-            throw new RefusedException("expected the server's address as endpoint");
         return new Servers(config);
     }
 
-    private static final class Servers implements Store {
-        private final Config config;
-        private final Credentials credentials;
-        private final Serialisation serialisation;
-        private final MemcachedServers servers;
-
+    private static final class Servers extends MemcachedStore {
         Servers(Config config) throws Exception {
-            this.config = config;
-            credentials = new Credentials(config.options).needBinary(config.options);
-            serialisation = new Serialisation(config.options);
-            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()), credentials);
-        }
-
-        @Override
-        public Map<String, Double> stats() {
-            return serialisation.stats(servers.stats());
+            super(config, weights(config));
         }
 
         @Override
@@ -94,13 +69,7 @@ public final class SpymemcachedDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "weights",
-                    config.options.text("weights"), "values", config.options.text("values"));
-        }
-
-        @Override
-        public void close() {
-            servers.close();
+            return settings(Map.of("timeout", "timeout", "weights", "weights"));
         }
     }
 

@@ -6,11 +6,10 @@ import assay.driver.Description;
 import assay.driver.Driver;
 import assay.driver.Handle;
 import assay.driver.Option;
-import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
 import assay.drivers.Credentials;
-import assay.drivers.MemcachedServers;
+import assay.drivers.MemcachedStore;
 import assay.drivers.Serialisation;
 import com.schooner.MemCached.MemcachedItem;
 import java.io.IOException;
@@ -29,26 +28,17 @@ public final class WhalinDriver implements Driver {
 
     @Override
     public Description describe() {
-        return new Description("whalin", "server", "memcached by Memcached-Java-Client: a pool of sockets a client")
+        return MemcachedStore.describe("whalin", "memcached by Memcached-Java-Client: a pool of sockets a client",
+                        Option.choice("protocol", "text", "memcached's protocol; udp: the text protocol in datagrams, which get lost", "text", "binary", "udp"))
                 .library("com.whalin:Memcached-Java-Client", Library.CLIENT, "BSD-3-Clause")
-                .durability("D0", "the server keeps everything in memory alone")
-                .option(Option.choice("protocol", "text", "memcached's protocol; udp: the text protocol in datagrams, which get lost", "text", "binary", "udp"))
-                .option(Serialisation.OPTION)
-                .option(Credentials.OPTION)
                 .option(Option.of("init_conn", "int", "1", "setInitConn: sockets that are opened first"))
                 .option(Option.of("min_conn", "int", "1", "setMinConn: the least sockets that are kept"))
                 .option(Option.of("max_conn", "int", "0", "setMaxConn: the most sockets; 0: one a thread that shares the client"))
                 .option(Option.of("weights", "string", "", "setWeights: a weight for each endpoint, in their order: 3,1,1. Unset: 1 for each"))
                 .option(Option.choice("failover", "false", "setFailover: another server takes the keys of one that is dead", "true", "false"))
                 .option(Option.of("timeout", "duration", "3s", "setSocketTO: how long a socket is read from"))
-                .set("handles_shareable", true)
                 .set("handle_pools", true)
-                .set("connections_own", 1)
                 .set("connections_option", "max_conn")
-                .set("key_bytes_min", 1)
-                .set("key_bytes_max", 250)
-                .set("key_text", true)
-                .set("value_bytes_max", (1 << 20) - 512)
                 .set("value_bytes_option", "protocol")
                 .set("value_bytes_choices", Map.of("udp", DATAGRAM_VALUE_BYTES_MAX))
                 .set("note", "where add, delete or a compare-and-swap is false and the client told no error, "
@@ -63,27 +53,12 @@ public final class WhalinDriver implements Driver {
 
     @Override
     public Store open(Config config) throws Exception {
-        if (config.endpoints.isEmpty())
-            throw new RefusedException("expected the server's address as endpoint");
         return new Servers(config);
     }
 
-    private static final class Servers implements Store {
-        private final Config config;
-        private final Credentials credentials;
-        private final Serialisation serialisation;
-        private final MemcachedServers servers;
-
+    private static final class Servers extends MemcachedStore {
         Servers(Config config) throws Exception {
-            this.config = config;
-            credentials = new Credentials(config.options).needBinary(config.options);
-            serialisation = new Serialisation(config.options);
-            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()), credentials);
-        }
-
-        @Override
-        public Map<String, Double> stats() {
-            return serialisation.stats(servers.stats());
+            super(config, weights(config));
         }
 
         private int maxConn() {
@@ -98,13 +73,9 @@ public final class WhalinDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "initConn", config.options.text("init_conn"), "minConn", config.options.text("min_conn"), "maxConn", Integer.toString(maxConn()), "socketTO", config.options.text("timeout"),
-                    "weights", config.options.text("weights"), "failover", config.options.text("failover"), "values", config.options.text("values"));
-        }
-
-        @Override
-        public void close() {
-            servers.close();
+            Map<String, String> settings = settings(Map.of("initConn", "init_conn", "minConn", "min_conn", "socketTO", "timeout", "weights", "weights", "failover", "failover"));
+            settings.put("maxConn", Integer.toString(maxConn()));
+            return settings;
         }
     }
 

@@ -6,11 +6,10 @@ import assay.driver.Description;
 import assay.driver.Driver;
 import assay.driver.Handle;
 import assay.driver.Option;
-import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
 import assay.drivers.Credentials;
-import assay.drivers.MemcachedServers;
+import assay.drivers.MemcachedStore;
 import assay.drivers.Serialisation;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -40,22 +39,13 @@ import net.rubyeye.xmemcached.transcoders.Transcoder;
 public final class XmemcachedDriver implements Driver {
     @Override
     public Description describe() {
-        return new Description("xmemcached", "server", "memcached by XMemcached: multiplexed sockets")
+        return MemcachedStore.describe("xmemcached", "memcached by XMemcached: multiplexed sockets",
+                        Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
                 .library("com.googlecode.xmemcached:xmemcached", MemcachedClient.class, "Apache-2.0")
-                .durability("D0", "the server keeps everything in memory alone")
-                .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
-                .option(Serialisation.OPTION)
-                .option(Credentials.OPTION)
                 .option(Option.of("weights", "string", "", "a weight for each endpoint, in their order: 3,1,1. Unset: 1 for each"))
                 .option(Option.of("connections", "int", "1", "setConnectionPoolSize: sockets for each server"))
                 .option(Option.of("timeout", "duration", "5s", "opTimeout: how long an operation is waited for"))
-                .set("handles_shareable", true)
-                .set("connections_own", 1)
                 .set("connections_option", "connections")
-                .set("key_bytes_min", 1)
-                .set("key_bytes_max", 250)
-                .set("key_text", true)
-                .set("value_bytes_max", (1 << 20) - 512)
                 .set("note", "values are uncompressed");
     }
 
@@ -66,27 +56,12 @@ public final class XmemcachedDriver implements Driver {
 
     @Override
     public Store open(Config config) throws Exception {
-        if (config.endpoints.isEmpty())
-            throw new RefusedException("expected the server's address as endpoint");
         return new Servers(config);
     }
 
-    private static final class Servers implements Store {
-        private final Config config;
-        private final Credentials credentials;
-        private final Serialisation serialisation;
-        private final MemcachedServers servers;
-
+    private static final class Servers extends MemcachedStore {
         Servers(Config config) throws Exception {
-            this.config = config;
-            credentials = new Credentials(config.options).needBinary(config.options);
-            serialisation = new Serialisation(config.options);
-            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()), credentials);
-        }
-
-        @Override
-        public Map<String, Double> stats() {
-            return serialisation.stats(servers.stats());
+            super(config, weights(config));
         }
 
         @Override
@@ -96,13 +71,7 @@ public final class XmemcachedDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "weights",
-                    config.options.text("weights"), "connectionPoolSize", config.options.text("connections"), "values", config.options.text("values"));
-        }
-
-        @Override
-        public void close() {
-            servers.close();
+            return settings(Map.of("timeout", "timeout", "weights", "weights", "connectionPoolSize", "connections"));
         }
     }
 
