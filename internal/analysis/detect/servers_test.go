@@ -48,6 +48,7 @@ func TestAServerThatGotAnotherShareThanItsWeightIsNamed(t *testing.T) {
 		{"the weights are not kept", []float64{3, 1, 1}, even, []float64{1000, 1000, 1000}, 2, 1. / 3, 0.2},
 		{"the load alone was uneven", []float64{1, 1, 1}, []float64{9000, 0, 0}, []float64{1000, 1000, 1000}, 0, 0, 0},
 		{"too few to say", []float64{1, 1, 1}, even, []float64{10, 20, 10}, 0, 0, 0},
+		{"no weights", []float64{0, 0, 0}, even, []float64{9000, 0, 0}, 0, 0, 0},
 		{"one server", []float64{1}, []float64{1000}, []float64{9000}, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -96,7 +96,8 @@ func (o *Observation) Faulty() bool {
 }
 
 // ServerOperations returns what each server did in a phase, its count after it less that after the
-// phase before, and its weight. The first phase of a trial has nothing before it, and tells nothing.
+// phase before, and its weight; no weights where a server has none, as where requests enter by any of
+// them. The first phase of a trial has nothing before it, and tells nothing.
 func (o *Observation) ServerOperations() (done, weights []float64) {
 	if o.Faulty() {
 		return nil, nil // one of them was away
@@ -112,10 +113,16 @@ func (o *Observation) ServerOperations() (done, weights []float64) {
 		name := store.ServerStat(i, store.ServerOperations)
 		now, told := o.Phase.Stats[name]
 		then, toldBefore := before[name]
-		weight := o.Phase.Stats[store.ServerStat(i, store.ServerWeight)]
-		if !told || !toldBefore || weight <= 0 {
-			return done, weights
+		if !told || !toldBefore {
+			break
 		}
-		done, weights = append(done, now-then), append(weights, weight)
+		done = append(done, now-then)
+		if weight := o.Phase.Stats[store.ServerStat(i, store.ServerWeight)]; weight > 0 {
+			weights = append(weights, weight)
+		}
 	}
+	if len(weights) < len(done) {
+		weights = nil
+	}
+	return done, weights
 }

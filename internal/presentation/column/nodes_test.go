@@ -10,7 +10,7 @@ import (
 )
 
 // A store that is two servers has a line for each, with what its series and its own counts say; a
-// store of one server, and the reference arms, have none.
+// store of one server, and the reference arms, have none. The servers have no weights, as Cassandra's have none.
 func TestServersByThemselves(t *testing.T) {
 	run := resulttest.CleanRun()
 	for i := range run.Experiment.Stores {
@@ -26,7 +26,6 @@ func TestServersByThemselves(t *testing.T) {
 			p.Stats = map[string]float64{}
 			for server, share := range []float64{0.2, 0.8} {
 				p.Stats[store.ServerStat(server, store.ServerOperations)] = share * total
-				p.Stats[store.ServerStat(server, store.ServerWeight)] = 1
 			}
 		}
 		samples := run.InMemory[trial.Plan.ID]
