@@ -65,7 +65,7 @@ func (p *page) table(t *model.Table) {
 		p.wrapped(p.care.Render("  "+strings.Join(of.arms, ", ")+" "+of.standing+": "), p.plain, 4, of.text)
 	}
 	for _, absent := range t.Absence {
-		p.wrapped("  ", p.faint, 4, finding.Text(absent.Why))
+		p.wrapped(p.care.Render("  "+strings.Join(absent.Arms, ", ")+": "), p.plain, 4, finding.Text(absent.Why))
 	}
 	for _, note := range t.Notes {
 		p.wrapped("  ", p.faint, 4, finding.Text(note))

@@ -112,6 +112,19 @@ func TestScreen_fits_whatever_comes(t *testing.T) {
 	}
 }
 
+// Arms that have no row in a table are named beneath it, with the reason that they share.
+func TestFull_names_the_arms_without_a_figure(t *testing.T) {
+	r := &model.Result{Tables: []model.Table{{Title: "survives a power cut (D3)", Phase: "insert",
+		Absence: []model.Absent{{Arms: []string{"ash", "elm"}, Why: said("no trial ended")}}}}}
+	var out bytes.Buffer
+	if err := Full(&out, r, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "ash, elm: no trial ended"; !strings.Contains(out.String(), want) {
+		t.Errorf("expected %q in\n%s", want, out.String())
+	}
+}
+
 // Nothing that a store, a file or a user named moves a cursor, hides a line or reorders one.
 func TestScreen_shows_no_control_character(t *testing.T) {
 	for name, r := range map[string]*model.Result{"put-get": putGet(), "collapse": collapse()} {
