@@ -36,8 +36,8 @@ var _ = register(
 		Says: `Ran {{plural .count "disturbed trial" ""}} again: {{if not .good}}disturbed again{{else if eq .count .good}}undisturbed{{else}}{{.good}} undisturbed{{end}}.`},
 	Entry{Example: RepeatBlockParams{Count: 3, Block: 2},
 		Says: `the machine disturbed {{plural .count "trial" ""}} of block {{.block}}: run again`},
-	Entry{Example: RepeatOverParams{Count: 1, Block: 2},
-		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; retry limit reached`},
+	Entry{Example: RepeatOverParams{Count: 1, Block: 2}, Also: []Parameters{RepeatOverParams{Count: 3, Block: 2, NoTime: true}},
+		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; {{if .no_time}}no time is left to repeat them{{else}}retry limit reached{{end}}`},
 )
 
 type LayoutBlocksParams struct{ Blocks, Of int }
@@ -108,6 +108,9 @@ type RepeatBlockParams struct{ Count, Block int }
 
 func (RepeatBlockParams) code() Code { return "trials-repeated block" }
 
-type RepeatOverParams struct{ Count, Block int }
+type RepeatOverParams struct {
+	Count, Block int
+	NoTime       bool // for some of them
+}
 
 func (RepeatOverParams) code() Code { return "trials-repeated over" }

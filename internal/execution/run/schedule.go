@@ -134,7 +134,7 @@ func (r *running) again(block int) ([]plan.Trial, error) {
 		}
 	}
 	left := plan.RepeatsMax(r.plan) - repeats
-	trials, over := len(ofBlock(r.plan, block)), 0
+	trials, over, noTime := len(ofBlock(r.plan, block)), 0, false
 	var again []plan.Trial
 	spent := r.spent()
 	spent += spent / time.Duration(block) * time.Duration(r.lastBlock()-block) // what is planned comes first
@@ -144,8 +144,10 @@ func (r *running) again(block int) ([]plan.Trial, error) {
 			continue
 		}
 		takes := time.Duration(last.Seconds * float64(time.Second))
-		if len(tries) > r.experiment.Repeats || len(again) >= left || r.experiment.Time > 0 && spent+takes > r.experiment.Time {
-			over++
+		tried := len(tries) > r.experiment.Repeats || len(again) >= left
+		late := !tried && r.experiment.Time > 0 && spent+takes > r.experiment.Time
+		if tried || late {
+			over, noTime = over+1, noTime || late
 			continue
 		}
 		spent += takes
@@ -153,7 +155,7 @@ func (r *running) again(block int) ([]plan.Trial, error) {
 	}
 	if len(again) == 0 {
 		if over > 0 && r.experiment.Repeats > 0 {
-			r.say(finding.RepeatOverParams{Count: over, Block: block})
+			r.say(finding.RepeatOverParams{Count: over, Block: block, NoTime: noTime})
 		}
 		return nil, nil
 	}
