@@ -29,6 +29,9 @@ const (
 	valueBytesMax = 1 << 20
 	// pageMax is how many records a scan asks for at once.
 	pageMax = 1000
+
+	entryOne = "one"
+	entryAll = "all"
 )
 
 // Describe says what etcd can do.
@@ -43,6 +46,8 @@ func (Driver) Describe() store.Description {
 			{Class: store.D3, How: "fdatasync(2) of the raft log (Save in wal/wal.go) before the reply, on a majority of the members; its metrics show that it does"},
 		},
 		Options: []store.Option{
+			{Name: "entry", Type: store.Choice, Default: entryAll, Choices: []string{entryOne, entryAll},
+				Help: "which members handles connect to. one: the first; all: each in turn. Every member has every key, and hands writes to the leader"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "5s", Help: "deadline of one operation (the client has none of its own)"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false",
 				Help: "delete all keys at the first opening of each trial: DELETES EVERYTHING ON THE SERVER, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
@@ -67,7 +72,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if len(c.Endpoints) == 0 {
 		return nil, fmt.Errorf("etcd: expected an endpoint of each member: %w", store.ErrRefused)
 	}
-	d := &db{timeout: c.Options.Duration("operation_timeout")}
+	d := &db{timeout: c.Options.Duration("operation_timeout"), entry: c.Options.Choice("entry")}
 	d.http.Transport = &http.Transport{MaxConnsPerHost: 1} // the default one may keep a second
 	if d.timeout <= 0 {
 		return nil, fmt.Errorf("etcd: operation_timeout is %v, expected more than 0: %w", d.timeout, store.ErrRefused)
@@ -102,6 +107,7 @@ func connect(endpoint string, timeout time.Duration) (*clientv3.Client, error) {
 type db struct {
 	endpoints []string // of the members that answered when it was opened
 	handles   atomic.Uint64
+	entry     string
 	timeout   time.Duration
 	client    *clientv3.Client
 	http      http.Client // for the first one's metrics
@@ -185,9 +191,12 @@ func metricsOf(ctx context.Context, client *http.Client, endpoint string) (map[s
 // Held is how many keys there were.
 func (d *db) Held() (records uint64, known bool) { return d.held, true }
 
-// Handle opens one more client, which is one connection: to each member in turn.
+// Handle opens one more client, which is one connection: to each member in turn, or to the first.
 func (d *db) Handle() (store.Handle, error) {
-	at := (d.handles.Add(1) - 1) % uint64(len(d.endpoints))
+	var at uint64
+	if d.entry == entryAll {
+		at = (d.handles.Add(1) - 1) % uint64(len(d.endpoints))
+	}
 	client, err := connect(d.endpoints[at], d.timeout)
 	if err != nil {
 		return nil, failure("connect", err)
@@ -197,7 +206,7 @@ func (d *db) Handle() (store.Handle, error) {
 
 // Settings are what the server tells, which is little.
 func (d *db) Settings() map[string]string {
-	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String()}
+	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String(), "driver.entry": d.entry}
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
 	if metrics, err := metricsOf(ctx, &d.http, d.endpoints[0]); err == nil { // what it does not tell is left out

@@ -113,6 +113,29 @@ func TestAServerThatShowsNoSyncIsRefused(t *testing.T) {
 	}
 }
 
+// By entry one, every handle is of the first member; by entry all, they go to each in turn. The second
+// "member" here answers for its metrics alone, so that a handle of it can do nothing.
+func TestHandlesEnterByTheMembersThatAreAskedFor(t *testing.T) {
+	mute := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "etcd_disk_wal_fsync_duration_seconds_count 1\n")
+	}))
+	t.Cleanup(mute.Close)
+	endpoints := []string{drivertest.StartServer(t, etcd.Program, store.D3, nil).Endpoint(), strings.TrimPrefix(mute.URL, "http://")}
+	for entry, failing := range map[string]bool{"one": false, "all": true} {
+		driver := etcd.Driver{}
+		c := drivertest.Config(t, driver.Describe(), store.D3, map[string]string{"entry": entry, "operation_timeout": "1m"})
+		c.Endpoints, c.First = endpoints, true
+		s, first := drivertest.Open(t, driver, c)
+		second, err := s.Handle()
+		must(t, err)
+		must(t, first.Put([]byte("k"), nil))
+		if err := second.Put([]byte("k"), nil); (err != nil) != failing {
+			t.Errorf("entry %s: a put by the second handle: %v", entry, err)
+		}
+		must(t, second.Close())
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	driver := etcd.Driver{}
 	for name, change := range map[string]func(*store.Config){
