@@ -346,6 +346,16 @@ const (
 	keepBeside   = 200
 )
 
+// hideIntervals takes the intervals out of parts whose columns of them did not fit, so that the legend
+// explains no sign that is not there.
+func hideIntervals(parts []column.Part) {
+	for _, part := range parts {
+		for i := range part.Cells {
+			part.Cells[i].Within = ""
+		}
+	}
+}
+
 // sectionGrid draws the grid of a section and returns what it leaves out.
 func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []string) {
 	more := len(s.Rows)
@@ -359,7 +369,6 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 	}
 	columns := []gridColumn{stores}
 	parts := column.Parts(used.result, &s)
-	used.parts = append(used.parts, parts...)
 	at := -1
 	for _, part := range parts {
 		if part.Figure {
@@ -394,6 +403,10 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 		}
 	}
 	room := gridWidth(prepared(columns)) <= p.width
+	if kept, _ := fitting(prepared(columns), p.width); !slices.ContainsFunc(kept, func(c gridColumn) bool { return c.keep == keepInterval }) {
+		hideIntervals(parts)
+	}
+	used.parts = append(used.parts, parts...)
 	lines, dropped := grid(columns, p.width, p.paint, func(int) lipgloss.Style { return p.plain })
 	used.left = used.left || !room
 	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })

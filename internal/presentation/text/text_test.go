@@ -112,6 +112,27 @@ func TestScreen_fits_whatever_comes(t *testing.T) {
 	}
 }
 
+// The legend explains the sign of an interval where intervals are shown, and not where they did not fit.
+func TestScreen_explains_the_intervals_that_it_shows(t *testing.T) {
+	r := putGet()
+	for _, section := range r.Summary.Sections {
+		for i := range section.Rows[0].Cells {
+			c := &section.Rows[0].Cells[i]
+			low, high := *c.Value/3, *c.Value*3
+			c.Low, c.High = &low, &high
+		}
+	}
+	for width, shown := range map[int]bool{60: false, 200: true} {
+		var out bytes.Buffer
+		if err := Screen(&out, r, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if explained := strings.Contains(out.String(), "the figure divided"); explained != shown {
+			t.Errorf("at width %d, intervals explained: %v\n%s", width, explained, out.String())
+		}
+	}
+}
+
 // Arms that have no row in a table are named beneath it, with the reason that they share.
 func TestFull_names_the_arms_without_a_figure(t *testing.T) {
 	r := &model.Result{Tables: []model.Table{{Title: "survives a power cut (D3)", Phase: "insert",
