@@ -21,21 +21,17 @@ import (
 // faultsMax bounds what one rule tells: a store that loses everything would fill pages.
 const faultsMax = 12
 
-// bench is what one rule works with: a worker process, started when it is needed, and the stores
-// that it opens.
+// bench is what one rule works with: the kit's worker process, and the stores that it opens there.
 type bench struct {
 	*kit
 	description store.Description
 	faults      []string
 	omitted     int
 
-	worker      *conductor.Worker
 	second      *conductor.Worker // that does phases together with worker; nil: there is none
-	stopWatch   func() bool
-	log         tail
-	phases      int // since the store was opened
-	pipeline    int // of the store that is open
-	lengthMax   int // of all values so far
+	phases      int               // since the store was opened
+	pipeline    int               // of the store that is open
+	lengthMax   int               // of all values so far
 	directories int
 	opened      map[string]bool // directories, "" for stores without, in which a store was opened before
 }
@@ -68,28 +64,44 @@ func (s *skipped) Error() string { return s.reason }
 func skip(format string, args ...any) error { return &skipped{fmt.Sprintf(format, args...)} }
 
 // start starts a worker unless one is running.
-func (b *bench) start() error {
-	if b.worker != nil {
+func (k *kit) start() error {
+	if k.worker != nil {
 		return nil
 	}
-	w, err := conductor.Start(b.target.Command, &b.log)
+	w, err := conductor.Start(k.target.Command, &k.log)
 	if err != nil {
 		return err
 	}
-	b.worker = w
-	b.stopWatch = context.AfterFunc(b.ctx, w.Kill)
+	k.worker = w
+	k.stopWatch = context.AfterFunc(k.ctx, w.Kill)
 	return nil
 }
 
 // end ends the worker, if there is one, whatever state it is in.
-func (b *bench) end() {
+func (k *kit) end() {
+	if k.worker == nil {
+		return
+	}
+	k.worker.Kill()
+	_ = k.worker.End(k.target.StepTimeout) // it says that the worker was killed
+	k.stopWatch()
+	k.worker = nil
+}
+
+// handOn closes the store that a rule has left open and keeps the worker for the next rule: to start
+// one costs more than what most rules ask of it. One that can't close is killed, and from then on
+// each rule has its own: to wait for it once is enough.
+func (b *bench) handOn() {
 	if b.worker == nil {
 		return
 	}
-	b.worker.Kill()
-	_ = b.worker.End(b.target.StepTimeout) // it says that the worker was killed
-	b.stopWatch()
-	b.worker = nil
+	err := b.close()
+	var no *control.Error
+	if err == nil || errors.As(err, &no) && no.Class == control.ClassBadRequest { // no store is open
+		return
+	}
+	b.keepsNone = true
+	b.end()
 }
 
 // call makes a request.
@@ -275,6 +287,12 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.bytes = append(t.bytes, p[max(0, len(p)-tailBytesMax):]...)
 	t.bytes = slices.Delete(t.bytes, 0, max(0, len(t.bytes)-tailBytesMax))
 	return len(p), nil
+}
+
+func (t *tail) clear() {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.bytes = nil
 }
 
 func (t *tail) text() string {

@@ -5,8 +5,9 @@
 //
 // The kit talks to the worker as Assay does, through its control messages, trace files and counters
 // files, and never calls driver code. Each rule starts in a fresh store, explains what it guards,
-// and reports every fault that it finds. A worker that dies or hangs fails the rule at hand; the
-// next rule gets a fresh one.
+// and reports every fault that it finds. A worker that is found at fault, dies or hangs fails the
+// rule at hand; the next rule gets a fresh one. Any other worker closes its store and goes on to the
+// next rule, as it goes on from phase to phase of a trial.
 //
 //	storetest.go  the target, and running the rules against it
 //	report.go     what was found
@@ -28,6 +29,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/store"
 )
@@ -134,6 +136,11 @@ type kit struct {
 	root    string // for the stores' directories
 	ordinal int    // of the rule under way: rules on one server must not meet each other's records
 
+	worker    *conductor.Worker // nil: none is running
+	stopWatch func() bool
+	log       tail // of what workers have written in the rule under way
+	keepsNone bool // no worker goes on to the next rule
+
 	asked       bool
 	claimed     store.Description // as told
 	description store.Description // with the target's options
@@ -163,6 +170,7 @@ func newKit(ctx context.Context, target Target) (*kit, error) {
 }
 
 func (k *kit) remove() {
+	k.end()
 	// What is left lies in directories for temporary files and harms nothing; there is nobody to
 	// tell.
 	_ = os.RemoveAll(k.root)
@@ -172,14 +180,19 @@ func (k *kit) remove() {
 func (k *kit) check(r rule) Result {
 	result := Result{Rule: r.name, Guards: r.guards, State: OK}
 	k.ordinal++
+	k.log.clear()
 	b := &bench{kit: k}
 	err := k.describe(b)
 	if err == nil {
 		b.description = k.description
 		err = r.run(b)
 	}
-	b.end()
 	var skip *skipped
+	if skips := errors.As(err, &skip); len(b.faults) == 0 && (err == nil || skips) && !k.keepsNone {
+		b.handOn()
+	} else {
+		k.end()
+	}
 	switch {
 	case len(b.faults) == 0 && errors.As(err, &skip):
 		result.State, result.Detail = Skipped, skip.reason

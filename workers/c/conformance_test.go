@@ -99,8 +99,8 @@ func TestConformanceUnderThreadSanitizer(t *testing.T) {
 	if !long() {
 		t.Skip("takes minutes: set ASSAY_LONG=1")
 	}
-	// The first race ends the worker, which fails the rule at hand: most rules kill the worker, and
-	// would never see its exit status.
+	// The first race ends the worker, which fails the rule at hand: the kit kills the worker in the
+	// end, and would never see its exit status.
 	t.Setenv("TSAN_OPTIONS", "halt_on_error=1:suppressions="+suppressions(t))
 	for _, e := range engines {
 		t.Run(e.name(), func(t *testing.T) {
