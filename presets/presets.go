@@ -22,15 +22,23 @@ type Preset struct {
 	Summary string // the first line of what it is about
 }
 
-// Names returns the presets, by name.
-func Names() []Preset {
+// Names returns the presets' names, sorted. Each command asks for them as it starts: no file is read.
+func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
-		panic("presets: reading what is embedded: " + err.Error())
+		panic("presets: listing what is embedded: " + err.Error())
 	}
-	var presets []Preset
+	var names []string
 	for _, entry := range entries {
-		name := strings.TrimSuffix(entry.Name(), ".yaml")
+		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+	}
+	return names
+}
+
+// All returns the presets, by name.
+func All() []Preset {
+	var presets []Preset
+	for _, name := range Names() {
 		text, err := Source(name)
 		if err != nil {
 			panic("presets: reading what is embedded: " + err.Error())
@@ -54,14 +62,7 @@ func Source(name string) ([]byte, error) {
 			return text, nil
 		}
 	}
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		return nil, fmt.Errorf("listing the presets: %w", err)
-	}
-	var names []string
-	for _, entry := range entries {
-		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
-	}
+	names := Names()
 	if near := experiment.Nearest(name, names); near != "" {
 		return nil, fmt.Errorf("unknown preset %q\ndid you mean %q?", name, near)
 	}

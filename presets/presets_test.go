@@ -109,7 +109,7 @@ func TestEveryPresetLoadsInEveryScale(t *testing.T) {
 	for _, workload := range "abcdef" {
 		scales["ycsb-"+string(workload)] = []string{"", "published", "larger", "full"}
 	}
-	for _, p := range presets.Names() {
+	for _, p := range presets.All() {
 		if len(p.Summary) < 10 || strings.Contains(p.Summary, "\n") {
 			t.Errorf("%s: summary %q", p.Name, p.Summary)
 		}
@@ -212,7 +212,7 @@ func TestServerPresetsNameTheLineThatInstallsAServer(t *testing.T) {
 
 // In every preset each class has a table worth reading: two stores at least.
 func TestPresetsCompareSomething(t *testing.T) {
-	for _, p := range presets.Names() {
+	for _, p := range presets.All() {
 		e := load(t, p.Name)
 		for i := range e.Cells {
 			can := 0

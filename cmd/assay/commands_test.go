@@ -24,7 +24,7 @@ func TestPresetsCanBeListedPrintedAndRunFromAPipe(t *testing.T) {
 	t.Parallel()
 	list := assay(t, "presets")
 	list.wants(t, 0)
-	for _, name := range presetNames() {
+	for _, name := range presets.Names() {
 		wantParts(t, "assay presets", list.stdout, name)
 		source, err := presets.Source(name)
 		if err != nil {
@@ -145,7 +145,7 @@ func TestSchemaPassesAllPresets(t *testing.T) {
 		}
 		return schema.Validate(value)
 	}
-	for _, name := range presetNames() {
+	for _, name := range presets.Names() {
 		source, err := presets.Source(name)
 		if err != nil {
 			t.Fatal(err)

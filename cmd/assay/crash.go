@@ -22,6 +22,7 @@ import (
 	"assay/internal/experiment"
 	"assay/internal/presentation/live"
 	"assay/internal/presentation/loss"
+	"assay/presets"
 	"assay/store"
 )
 
@@ -127,7 +128,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return slices.Concat(presetNames(), measurable()), cobra.ShellCompDirectiveDefault
+			return slices.Concat(presets.Names(), measurable()), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"assay/presets"
 )
 
 // habit is what people who know another tool type, and what it is here.
@@ -205,7 +207,7 @@ func driverHabit(argument string) (meant string, known bool) {
 	}
 	letter, is := strings.CutPrefix(strings.ToLower(path.Base(argument)), "workload")
 	switch {
-	case is && slices.Contains(presetNames(), "ycsb-"+letter):
+	case is && slices.Contains(presets.Names(), "ycsb-"+letter):
 		return "assay run ycsb-" + letter + ", or for a file of your own: assay init my.yaml --ycsb FILE", true
 	case is:
 		return "assay init my.yaml --ycsb " + argument, true
@@ -239,7 +241,7 @@ func unknownWord(args []string) (meant string, known bool) {
 		if info, err := os.Stat(word); err == nil && !info.IsDir() {
 			return true
 		}
-		return isDriverName(word) || slices.Contains(presetNames(), word)
+		return isDriverName(word) || slices.Contains(presets.Names(), word)
 	}
 	if runs(args[0]) {
 		return "assay run " + strings.Join(args, " "), true

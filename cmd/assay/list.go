@@ -32,7 +32,7 @@ assay drivers what each driver can do.`,
 					missing = append(missing, d.Name)
 				}
 			}
-			text := "presets: " + strings.Join(presetNames(), ", ") + "\ndrivers: " + strings.Join(here, ", ") + "\n"
+			text := "presets: " + strings.Join(presets.Names(), ", ") + "\ndrivers: " + strings.Join(here, ", ") + "\n"
 			if len(missing) > 0 {
 				text += "not built here (assay doctor says what builds them): " + strings.Join(missing, ", ") + "\n"
 			}
@@ -46,7 +46,7 @@ assay drivers what each driver can do.`,
 
 func listOf() listed {
 	l := listed{Version: formsVersion}
-	for _, p := range presets.Names() {
+	for _, p := range presets.All() {
 		l.Presets = append(l.Presets, listedPreset{p.Name, p.Summary})
 	}
 	for _, name := range measurable() {

@@ -8,14 +8,6 @@ import (
 	"assay/presets"
 )
 
-func presetNames() []string {
-	var names []string
-	for _, p := range presets.Names() {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
 func presetsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "presets [NAME]",
@@ -26,7 +18,7 @@ changed and run.`,
   assay presets put-get > mine.yaml   # a copy to change`,
 		Args: takes(0, 1, "at most one preset's name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return presetNames(), cobra.ShellCompDirectiveNoFileComp
+			return presets.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			out := c.OutOrStdout()
@@ -39,7 +31,7 @@ changed and run.`,
 				return failed(err)
 			}
 			table := newColumns("preset", "what it asks")
-			for _, p := range presets.Names() {
+			for _, p := range presets.All() {
 				table.add(p.Name, p.Summary)
 			}
 			if err := table.print(out); err != nil {

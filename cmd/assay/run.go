@@ -135,7 +135,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 			case f.resume && len(args) == 0:
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			case len(args) == 0:
-				return slices.Concat(presetNames(), measurable()), cobra.ShellCompDirectiveDefault
+				return slices.Concat(presets.Names(), measurable()), cobra.ShellCompDirectiveDefault
 			case slices.Contains(measurable(), args[0]):
 				return measurable(), cobra.ShellCompDirectiveNoFileComp
 			}
@@ -353,7 +353,7 @@ func (f *runFlags) source(args []string, changes []experiment.Change) (experimen
 }
 
 func notADriver(argument string, isFile bool) error {
-	if isFile || slices.Contains(presetNames(), argument) {
+	if isFile || slices.Contains(presets.Names(), argument) {
 		return fmt.Errorf("%s is an experiment: assay run takes one experiment, or drivers\n"+
 			"--set 'stores=[bbolt, pebble]' runs it with other stores", argument)
 	}
@@ -420,7 +420,7 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() {
 		what = argument + " is a directory; expected a file, a preset or drivers"
 	}
-	return nil, "", errors.New(what + nearOr(argument, slices.Concat(presetNames(), drivers), "assay list shows the presets and drivers"))
+	return nil, "", errors.New(what + nearOr(argument, slices.Concat(presets.Names(), drivers), "assay list shows the presets and drivers"))
 }
 
 // lines is a writer that passes on what it is given line by line.

@@ -154,12 +154,12 @@ func asJSON(t *testing.T, text []byte) any {
 func TestSchemaAcceptsWhatLoads(t *testing.T) {
 	schema := compiledSchema(t)
 	texts := map[string][]byte{"template": experiment.Template(), "small": []byte(small)}
-	for _, p := range presets.Names() {
-		text, err := presets.Source(p.Name)
+	for _, name := range presets.Names() {
+		text, err := presets.Source(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts[p.Name] = text
+		texts[name] = text
 	}
 	texts["forms"] = []byte(`
 name: x

@@ -71,19 +71,13 @@ func NewLineages(h *audit.History) *Lineages {
 	for _, until := range h.UntilNS {
 		l.complete = l.complete && until == math.MaxInt64
 	}
-	events := slices.Clone(h.Events)
-	slices.SortStableFunc(events, func(a, b audit.HistoryEvent) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Sequence, b.Sequence))
-	})
-	for from := 0; from < len(events); {
-		to := from + 1
-		for to < len(events) && events[to].Index == events[from].Index {
-			to++
-		}
-		if k, ok := newLineage(events[from:to]); ok {
+	for _, events := range byKey(h.Events) {
+		slices.SortStableFunc(events, func(a, b audit.HistoryEvent) int {
+			return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Sequence, b.Sequence))
+		})
+		if k, ok := newLineage(events); ok {
 			l.keys = append(l.keys, k)
 		}
-		from = to
 	}
 	return l
 }
