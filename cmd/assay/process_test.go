@@ -50,8 +50,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "half-a-report" {
 		os.Exit(writeHalf(os.Args[2]))
 	}
-	if signal.Ignored(syscall.SIGHUP) { // by nohup: the runs that tests start would ignore it too
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	for _, one := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} { // by nohup, or by a shell in the background
+		if signal.Ignored(one) { // what tests start would ignore it too
+			signal.Notify(make(chan os.Signal, 1), one)
+		}
 	}
 	os.Exit(withProgram(m))
 }
