@@ -52,7 +52,7 @@ var _ = register(
 	Entry{Example: InconsistencyParams{Code: FindUpdates, At: At{"store", "shared (D1)"}, Count: 412, Of: 9000,
 		Share: Known(412.0 / 9000), Items: 1236}, Severity: Warning, Answer: true, Told: true,
 		Says:   `{{.arm}} lost {{count .count}} of {{plural .of "acknowledged update" ""}} ({{percent .share}}){{if .items}}, with {{plural .items "item" ""}},{{end}} in {{.place}}: another client had read the same version, and overwrote them.`,
-		Many:   `{{list .Arms}} lost up to {{percent .max_share}} of their acknowledged updates{{if .max_items}}, with up to {{plural .max_items "item" ""}} each,{{end}} in {{list .Places}}: another client had read the same version, and overwrote them.`,
+		Many:   `{{list .Arms}} lost up to {{percent .max_share}} of acknowledged updates{{if .max_items}} (up to {{plural .max_items "item" ""}}){{end}} in {{list .Places}}: another client had read the same version, and overwrote them.`,
 		Remedy: `Read-then-write loses updates wherever clients share records, on any store. Use the store's own step: compare_and_swap.`},
 	Entry{Example: InconsistencyParams{Code: FindFailedRead, At: At{"store", "mixed (D1)"}, Count: 3}, Severity: Warning,
 		Says:   `{{plural .count "read" ""}} of {{.arm}} returned a write that had failed with an error, in {{.place}}.`,
