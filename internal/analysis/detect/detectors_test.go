@@ -139,6 +139,11 @@ func TestDetectors(t *testing.T) {
 				resulttest.Scale(run, e, "put", 40, 60, 0.3)
 			}
 		}, []finding.Code{finding.RateStep}, finding.Params{"arm": "elm", "at_s": 40, "before": 100e3, "after": 30e3, "blocks": 5}},
+		{"a step up", func(run *record.Run) {
+			for _, e := range resulttest.Trials(run, "elm") {
+				resulttest.Scale(run, e, "put", 0, 40, 0.3)
+			}
+		}, []finding.Code{finding.RateStep}, finding.Params{"arm": "elm", "before": 30e3, "after": 100e3, "up": true}},
 		{"a cliff, and back", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "elm") {
 				resulttest.Scale(run, e, "put", 20, 45, 0.3)

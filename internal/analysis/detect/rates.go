@@ -60,6 +60,7 @@ func detectFalls(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 		if code == finding.RateOscillates || cameBack(p.Before, p.After) && len(high) > 0 {
 			p.Before, p.After = facts.MedianOf(high), facts.MedianOf(low)
 		}
+		p.Up = code == finding.RateStep && p.Before != nil && p.After != nil && *p.After > *p.Before
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
 	return found

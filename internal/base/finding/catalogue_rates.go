@@ -66,6 +66,7 @@ var _ = register(
 		RateChange: RateChange{AtS: Known(41.0), Before: Known(412e3), After: Known(86e3),
 			Records: Known(3.74e6)}}, Severity: Warning, Answer: true,
 		Also: []Parameters{
+			RateParams{Code: RateStep, Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Up: true, RateChange: RateChange{AtS: Known(41.0), Before: Known(86e3), After: Known(412e3)}},
 			RateParams{Code: RateStep, Up: true, RateChange: RateChange{AtS: Known(30.0),
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}},
 			RateParams{Code: RateStep, Cliff: true, RateChange: RateChange{AtS: Known(30.0),
@@ -73,7 +74,7 @@ var _ = register(
 			RateParams{Code: RateStep, Brief: true, RateChange: RateChange{AtS: Known(30.0),
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}{{rate .before}} before, {{rate .after}} after` +
-			`{{else if has .arm}}{{.arm}} fell ` + beforeTo + ` in {{.place}}` + inBlocks + `{{if has .records}} at {{number .records}} records{{else if has .at_s}} after {{seconds .at_s}}{{end}}.` + rateWith +
+			`{{else if has .arm}}{{.arm}} {{if .up}}rose{{else}}fell{{end}} ` + beforeTo + ` in {{.place}}` + inBlocks + `{{if has .records}} at {{number .records}} records{{else if has .at_s}} after {{seconds .at_s}}{{end}}.` + rateWith +
 			`{{else}}Throughput {{if .up}}rose{{else}}fell{{end}}{{if .before}} by {{percent .change}}{{end}} ` + rateWhen + rateAt + `: ` + beforeTo + rateIf + `.` + itWasBack + `{{end}}`,
 		Many: `{{if has .all_arm}}{{list .Arms}} did not hold {{agree .Arms "its" "their"}} rate in {{list .Places}}.` +
 			`{{else}}{{list .Arms}}: throughput changed by {{percent .min_change}} to {{percent .max_change}}, {{moment .min_at_s}} to {{moment .max_at_s}} after the start.{{end}}`,
