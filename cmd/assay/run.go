@@ -257,6 +257,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.checkDataRoot(); err != nil {
 		return err
 	}
+	if err := checkEntry(loaded.Experiment, f.dataPlace(f.out)); err != nil {
+		return usage(err)
+	}
 	if err := f.vacant(); err != nil {
 		return usage(err)
 	}

@@ -190,6 +190,23 @@ func installed(p server.Program) bool {
 	return err == nil
 }
 
+// A directory of root's that a server's user can't enter is refused before anything is made.
+func TestAServerThatCantReachItsDirectoryIsRefusedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	if p, _ := drivers.Program("postgres"); os.Geteuid() != 0 || !installed(p) {
+		t.Skip("SKIPPED: it takes root, and PostgreSQL")
+	}
+	closed := filepath.Join(t.TempDir(), "closed")
+	if err := os.Mkdir(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := assayIn(t, closed, "", "run", "postgres@start", "--records", "10")
+	e.wants(t, exitUsage, "the server of postgres: user ", "has no access to "+closed, "--data DIR")
+	if made, err := os.ReadDir(closed); err != nil || len(made) > 0 {
+		t.Errorf("it made %v (%v)", made, err)
+	}
+}
+
 func TestALostTerminalLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)

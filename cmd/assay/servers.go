@@ -153,6 +153,24 @@ func checkEndpoints(e *experiment.Experiment) error {
 	return nil
 }
 
+// checkEntry looks, before anything is run, whether the servers that are started can reach their
+// directories: one that doesn't run as root can't go through root's own.
+func checkEntry(e *experiment.Experiment, place string) error {
+	for _, s := range e.Stores {
+		if s.Server == nil || !s.Server.NeedsDirectory() {
+			continue
+		}
+		program, known := programOf(s.Driver)
+		if !known {
+			continue
+		}
+		if err := program.Enters(place); err != nil {
+			return fmt.Errorf("the server of %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
 // serverToCheck returns the server that the rules of the contract are checked on as a target, and
 // starts it where the endpoints are the word start: such a server may be killed.
 func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, described control.Described, driver string) (

@@ -28,6 +28,12 @@ type Server struct {
 	Declared []store.Option `json:"declared,omitempty"`
 }
 
+// NeedsDirectory reports whether the server must be able to reach its directory: for its files, or for
+// the keys and passwords that it is given.
+func (s *Server) NeedsDirectory() bool {
+	return !s.InMemory || s.Options["tls"] == "true" || s.Options["login"] == "true"
+}
+
 // KeepsFiles reports whether the store's files stand in the trial's data directory.
 func (s Store) KeepsFiles() bool {
 	return s.Description.Kind == store.Embedded || s.Server != nil && !s.Server.InMemory

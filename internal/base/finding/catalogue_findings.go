@@ -276,8 +276,9 @@ var _ = register(
 	Entry{Example: SeenGroupParams{Rate: 122.0, Before: 1800.0, After: 1750.0, FromS: 20.0, ToS: 24.1},
 		Says: `{{rate .rate}} from {{seconds .from_s}} to {{seconds .to_s}}, {{rate .before}} before and {{rate .after}} after`},
 	Entry{Example: RateUnknownInParams{Short: 54, Noisy: 0, Of: 58, Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
-		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement was" "measurements were"}} too short to reach a steady state.{{end}}` +
-			`{{if .noisy}}{{if .short}} {{count .noisy}} were too noisy.{{else}}{{count .noisy}} of {{plural .of "measurement was" "measurements were"}} too noisy to show a steady state.{{end}}{{end}}`,
+		Also: []Parameters{RateUnknownInParams{Short: 1, Noisy: 1, Of: 12}},
+		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement" ""}} {{if eq .short 1}}was{{else}}were{{end}} too short to reach a steady state.{{end}}` +
+			`{{if .noisy}}{{if .short}} {{count .noisy}} {{if eq .noisy 1}}was{{else}}were{{end}} too noisy.{{else}}{{count .noisy}} of {{plural .of "measurement" ""}} {{if eq .noisy 1}}was{{else}}were{{end}} too noisy to show a steady state.{{end}}{{end}}`,
 		Remedy: `{{if .longer}}run longer phases: --set phases.{{index .longer 0}}.for={{.seconds}}s{{else}}give phases more operations{{end}}`},
 	Entry{Example: SeenUnknownParams{Phase: "put", Count: 27, Seconds: 0.5, Samples: 9},
 		Says: `{{.phase}}: {{plural .count "measurement" ""}}, the shortest {{seconds .seconds}} with {{plural .samples "sample" ""}}`},

@@ -146,11 +146,25 @@ func (i *Instance) makeDirectory() error {
 	if i.Program.InMemory && !i.guarded() {
 		return nil
 	}
-	for above := filepath.Dir(i.Directory); above != "/"; above = filepath.Dir(above) {
-		if closed, err := closedTo(above, i.user); err != nil {
+	return closedBelow(filepath.Dir(i.Directory), i.user)
+}
+
+// Enters returns an error where the user as whom the program's server would run can't go through a
+// directory that is there, or one above it.
+func (p *Program) Enters(directory string) error {
+	u, err := p.user()
+	if err != nil || u == nil {
+		return err
+	}
+	return closedBelow(directory, u)
+}
+
+func closedBelow(directory string, u *syscall.Credential) error {
+	for above := directory; above != "/"; above = filepath.Dir(above) {
+		if closed, err := closedTo(above, u); err != nil {
 			return err
 		} else if closed {
-			return fmt.Errorf("user %d, as which it runs, has no access to %s: --data DIR puts the stores' directories elsewhere", i.user.Uid, above)
+			return fmt.Errorf("user %d, as whom it runs, has no access to %s: --data DIR puts the stores' directories elsewhere", u.Uid, above)
 		}
 	}
 	return nil
