@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"time"
 
 	"assay/internal/base/clock"
@@ -427,7 +428,7 @@ func (s *session) run(at *control.Run) (control.Ran, error) {
 			ended <- struct{}{}
 		}()
 	}
-	runtime.GC() // what earlier phases left is not this one's to collect
+	collectGarbage() // what earlier phases left is not this one's to collect
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 
@@ -511,4 +512,16 @@ func clockCode(c *clock.Clock) uint64 {
 		return counters.ClockTSC
 	}
 	return counters.ClockMonotonic
+}
+
+// garbageBytesMin is less than a collection waits for by itself: 4 MiB of a small heap.
+const garbageBytesMin = 1 << 20
+
+// collectGarbage collects where at least garbageBytesMin were allocated since the last collection.
+func collectGarbage() {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(heap)
+	if heap[0].Value.Uint64() >= heap[1].Value.Uint64()+garbageBytesMin {
+		runtime.GC()
+	}
 }
