@@ -19,13 +19,13 @@ import (
 	"assay/store"
 )
 
-// news is a record with a column of each kind: 55 records have the same category, 7 × 55 come
+// news is a record with a column of each kind: 11 records have the same category, 7 × 11 come
 // before a user comes again, and a title leads back to its record. Tags of several words and a text
 // with a zero byte inside are what an index or a C string might cut.
 var news = `{"columns":[
 	{"name":"title","type":"text","sequence":{"prefix":"title of news "}},
-	{"name":"category","type":"integer","sequence":{"divide":55,"add":1}},
-	{"name":"user","type":"integer","sequence":{"divide":55,"modulo":7}},
+	{"name":"category","type":"integer","sequence":{"divide":11,"add":1}},
+	{"name":"user","type":"integer","sequence":{"divide":11,"modulo":7}},
 	{"name":"tags","type":"text","sequence":{"prefix":"aaa tag_","modulo":3,"suffix":" bbb,ccc"}},
 	{"name":"zero","type":"text","constant":"a\u0000b"},
 	{"name":"empty","type":"text","constant":""},
@@ -53,7 +53,7 @@ func newsQuery(column, limit int) uint32 {
 }
 
 const (
-	newsRecords      = 1100
+	newsRecords      = 220
 	columnTitle      = 0
 	columnCategory   = 1
 	columnTags       = 3
@@ -61,8 +61,8 @@ const (
 	newsColumns      = 8
 	orderedIndexes   = `{"column":"category","kind":"ordered"},{"column":"title","kind":"ordered"}`
 	tokenIndexes     = orderedIndexes + `,{"column":"tags","kind":"token"}`
-	newsPerCategory  = 55
-	newsQueryLimit   = 40
+	newsPerCategory  = 11
+	newsQueryLimit   = 8
 	newsUnknownIndex = newsRecords + 1_000_000
 	newsLast         = 35 // of newsQueries
 )
@@ -70,7 +70,7 @@ const (
 // same says how many of the records have the bytes that index has in each column but the proof.
 func same(index uint64) [newsColumns - 1]uint64 {
 	column := func(i uint64) [newsColumns - 1]string {
-		return [...]string{fmt.Sprint("title of news ", i), fmt.Sprint(i/55 + 1), fmt.Sprint(i / 55 % 7), fmt.Sprint("aaa tag_", i%3, " bbb,ccc"), "a\x00b", "", "1"}
+		return [...]string{fmt.Sprint("title of news ", i), fmt.Sprint(i/newsPerCategory + 1), fmt.Sprint(i / newsPerCategory % 7), fmt.Sprint("aaa tag_", i%3, " bbb,ccc"), "a\x00b", "", "1"}
 	}
 	var n [newsColumns - 1]uint64
 	wanted := column(index)
@@ -189,8 +189,10 @@ func each(o trace.Operation, class uint8, indexes ...uint64) (entries []trace.En
 	return entries
 }
 
-func all() (indexes []uint64) {
-	for i := range uint64(newsRecords) {
+func all() []uint64 { return below(newsRecords) }
+
+func below(records uint64) (indexes []uint64) {
+	for i := range records {
 		indexes = append(indexes, i)
 	}
 	return indexes
@@ -251,7 +253,7 @@ func testQueries(t *testing.T, worker *conductor.Worker, open *control.Open, def
 	load(t, worker)
 	reopen()
 	mustDefine(definition)
-	update := phase{number: 1, entries: each(trace.Update, 0, 0, 54, 55, newsRecords-1)}
+	update := phase{number: 1, entries: each(trace.Update, 0, 0, newsPerCategory-1, newsPerCategory, newsRecords-1)}
 	if total := update.run(t, worker)[trace.Update]; total.Outcomes[counters.OK] != 4 {
 		t.Fatalf("updating: %v", total.Outcomes)
 	}
@@ -286,7 +288,7 @@ func testQueries(t *testing.T, worker *conductor.Worker, open *control.Open, def
 // not there.
 func checkColumn(t *testing.T, worker *conductor.Worker, number, column int) {
 	t.Helper()
-	indexes := []uint64{0, 54, 55, 384, 385, newsRecords - 1, newsUnknownIndex}
+	indexes := []uint64{0, newsPerCategory - 1, newsPerCategory, 7*newsPerCategory - 1, 7 * newsPerCategory, newsRecords - 1, newsUnknownIndex}
 	p := phase{number: number, entries: append(each(trace.Query, 0, indexes...), each(trace.Count, 1, indexes...)...),
 		amounts: map[int]uint32{0: newsQuery(column, newsQueryLimit), 1: newsQuery(column, 1)}}
 	totals := p.run(t, worker)
@@ -407,7 +409,7 @@ func TestWrongAnswersAreSeen(t *testing.T) {
 				if class := define(t, worker, fmt.Sprintf(news, "")); class != "" {
 					t.Fatal(class)
 				}
-				fill := phase{entries: each(trace.Insert, 0, 0, 1, 2, 3, 55, 56), change: func(p *control.Prepare) { p.ZeroVersions = true }}
+				fill := phase{entries: each(trace.Insert, 0, 0, 1, 2, 3, newsPerCategory, newsPerCategory+1), change: func(p *control.Prepare) { p.ZeroVersions = true }}
 				fill.run(t, worker)
 				p := phase{number: 1, entries: each(trace.Query, 0, 1), amounts: map[int]uint32{0: newsQuery(columnCategory, 3)},
 					change: func(p *control.Prepare) { p.Verify = verify }}
@@ -546,6 +548,8 @@ func TestQueriesAreChecked(t *testing.T) {
 // After kill -9, the indexes of the class D1 find what was acknowledged: each record once, by a
 // column that it alone has.
 func TestIndexesSurviveKill(t *testing.T) {
+	const records, killed = 1100, 300
+	of := func(p *control.Prepare) { p.LoadedRecords, p.MustHitBelow = records, records }
 	for _, table := range tables {
 		for _, class := range []store.Durability{store.D1, store.D3} {
 			t.Run(table.driver+"/"+string(class), func(t *testing.T) {
@@ -556,27 +560,30 @@ func TestIndexesSurviveKill(t *testing.T) {
 				if refused := define(t, writer, definition); refused != "" {
 					t.Fatal(refused)
 				}
-				c, refused := phase{entries: each(trace.Insert, 0, all()...), change: func(p *control.Prepare) { p.ZeroVersions = true }}.prepare(t, writer)
+				c, refused := phase{entries: each(trace.Insert, 0, below(records)...), change: func(p *control.Prepare) {
+					of(p)
+					p.ZeroVersions = true
+				}}.prepare(t, writer)
 				if refused != "" {
 					t.Fatal(refused)
 				}
 				if _, err := writer.Send(control.Request{Command: control.CommandRun}); err != nil {
 					t.Fatal(err)
 				}
-				for end := time.Now().Add(costTimeout); c.Thread(0).Acknowledged < 300 && time.Now().Before(end); {
+				for end := time.Now().Add(costTimeout); c.Thread(0).Acknowledged < killed && time.Now().Before(end); {
 					time.Sleep(time.Millisecond)
 				}
 				writer.Kill()
 				_ = writer.End(costTimeout) // it says that the worker was killed
 				acknowledged := c.Sample(false).Acknowledged[0]
-				if acknowledged < 300 {
+				if acknowledged < killed {
 					t.Fatalf("only %d writes in %v", acknowledged, costTimeout)
 				}
 				reader := openedAs(t, program, open)
 				if refused := define(t, reader, definition); refused != "" {
 					t.Fatalf("define after the kill: %s", refused)
 				}
-				p := phase{number: 1, entries: each(trace.Query, 0, all()[:acknowledged]...), amounts: map[int]uint32{0: newsQuery(columnTitle, 2)}}
+				p := phase{number: 1, entries: each(trace.Query, 0, below(acknowledged)...), amounts: map[int]uint32{0: newsQuery(columnTitle, 2)}, change: of}
 				if total := p.run(t, reader)[trace.Query]; total.Outcomes[counters.OK] != acknowledged || total.Items != acknowledged {
 					t.Errorf("of %d acknowledged records, the index on title finds %d: %v", acknowledged, total.Items, total.Outcomes)
 				}
