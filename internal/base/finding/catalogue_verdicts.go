@@ -38,9 +38,10 @@ var _ = register(
 		Also: []Parameters{
 			VerdictParams{Code: VerdictTied, Arms: []string{"bbolt", "boltdb"}, Places: []string{"get (D3)"},
 				Detectable: 1.4, Blocks: 3},
+			VerdictParams{Code: VerdictTied, Tables: 4, Of: 4, Places: []string{"get (D3)", "put (D1)"}},
 			VerdictParams{Code: VerdictTied, Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"},
 				Detectable: 1.4, Blocks: 3}},
-		Says: `{{if .tables}}No single winner in {{.tables}} of {{plural .of "table" ""}}: {{list .places}}.` +
+		Says: `{{if .tables}}No single winner in {{if eq .tables .of}}any of {{plural .of "table" ""}}{{else}}{{.tables}} of {{plural .of "table" ""}}: {{list .places}}{{end}}.` +
 			`{{else if .places}}{{list .places}}: {{list .arms}} are not significantly different.` + canDetect + ` between them.` +
 			`{{else}}{{list .arms}}: no significant difference, near {{rate .rate}}.` + canDetect + `.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictNoisy, Arms: []string{"bbolt", "boltdb"}, Blocks: 3},

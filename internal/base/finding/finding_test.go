@@ -21,7 +21,7 @@ func TestCatalogue_sentences(t *testing.T) {
 		}
 		if e.Many != "" {
 			two := []Finding{Make(Where{Arm: "bbolt", Phase: "put", Class: "D1"}, m), Make(Where{Arm: "pebble", Phase: "get", Class: "D3"}, m)}
-			fmt.Fprintf(&out, "  many    %s\n", Group(two))
+			fmt.Fprintf(&out, "  many    %s\n", Group(two, nil))
 		}
 		if remedy := Remedy(m); remedy != "" {
 			fmt.Fprintf(&out, "  remedy  %s\n", remedy)
@@ -37,7 +37,7 @@ func TestCatalogue_examples_fill_every_sentence(t *testing.T) {
 	for _, code := range Codes() {
 		e, m := entries[code], New(entries[code].Example)
 		both := []Finding{Make(Where{Arm: "a"}, m), Make(Where{Arm: "b"}, m)}
-		for part, text := range map[string]string{"Says": Text(m), "Many": Group(both), "Remedy": Remedy(m)} {
+		for part, text := range map[string]string{"Says": Text(m), "Many": Group(both, nil), "Remedy": Remedy(m)} {
 			if text != "" && text == bare(m) || strings.HasPrefix(text, string(code)+" {") {
 				t.Errorf("%s: %s needs a parameter that the example lacks: %s", code, part, text)
 			}
@@ -88,5 +88,25 @@ func TestMark_survives_JSON_with_the_same_sentence(t *testing.T) {
 	}
 	if Text(read.Message) != "3 records of a and b" || read.Phase != "put" {
 		t.Errorf("got %+v from %s", read, written)
+	}
+}
+
+// Places that are those of all tables are not listed, where there are three or more.
+func TestEveryTableIsNotListed(t *testing.T) {
+	at := func(places ...string) (found []Finding) {
+		for _, place := range places {
+			found = append(found, Make(Where{Arm: "elm"}, New(PlaceParams{Code: LessWork, At: At{"elm", place}})))
+		}
+		return found
+	}
+	for _, c := range []struct{ of, all, want string }{
+		{"get,put,scan", "scan,put,get", "every table"},
+		{"get,put", "scan,put,get", "get and put"},
+		{"get,put", "get,put", "get and put"},
+		{"get,put,scan", "", "get, put and scan"},
+	} {
+		if text := Group(at(strings.Split(c.of, ",")...), strings.Split(c.all, ",")); !strings.Contains(text, " in "+c.want+";") {
+			t.Errorf("in %s of %s: %q, expected %q", c.of, c.all, text, c.want)
+		}
 	}
 }

@@ -27,16 +27,23 @@ func Text(m Message) string {
 func Remedy(m Message) string { return render(m, "remedy", func(e Entry) string { return e.Remedy }) }
 
 // Group returns the sentence for several findings of one code: see [Together].
-func Group(findings []Finding) string {
+func Group(findings []Finding, all []string) string {
 	if len(findings) == 0 {
 		return ""
 	}
-	return Text(Together(findings))
+	return Text(Together(findings, all))
 }
 
+// everyTable stands for the places of all tables, where there are so many that a list tells less.
+const (
+	everyTable    = "every table"
+	everyTableMin = 3
+)
+
 // Together folds findings of one code into a message whose sentence is the entry's Many; of a
-// single one, or where the entry has no Many, it is the first one's message.
-func Together(findings []Finding) Message {
+// single one, or where the entry has no Many, it is the first one's message. all are the places of all
+// tables.
+func Together(findings []Finding, all []string) Message {
 	first := findings[0].Message
 	if entry := entries[first.Code]; len(findings) == 1 || entry.Many == "" {
 		return first
@@ -66,6 +73,9 @@ func Together(findings []Finding) Message {
 		together["all_"+name] = distinct(all)
 	}
 	together["Arms"], together["Places"], together["Trials"] = distinct(arms), distinct(places), distinct(trials)
+	if all = distinct(all); len(all) >= everyTableMin && slices.Equal(all, distinct(places)) {
+		together["Places"] = []string{everyTable}
+	}
 	return Message{first.Code, together}
 }
 

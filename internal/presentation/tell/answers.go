@@ -219,12 +219,12 @@ func levels(m facts.Moved) string {
 
 // answeredBy are the findings that the one screen tells as a part of the answer: each by itself, or
 // folded where their sentence can.
-func answeredBy(r *model.Result) (messages []finding.Message) {
+func answeredBy(r *model.Result, all []string) (messages []finding.Message) {
 	for _, g := range r.Groups {
 		switch entry, _ := finding.Lookup(g.Code); {
 		case !entry.Told:
 		case entry.Many != "":
-			messages = append(messages, together(r, g))
+			messages = append(messages, together(r, g, all))
 		default:
 			for _, at := range g.Of {
 				messages = append(messages, r.Findings[at].Message)

@@ -43,7 +43,7 @@ func Result(runs ...*record.Run) (*model.Result, error) {
 	r := b.result
 	r.Title = strings.Join(slices.Compact(titles), ", ")
 	finding.Sort(r.Findings)
-	r.Groups = groupsOf(r.Findings)
+	r.Groups = groupsOf(r.Findings, placesOf(slices.Concat(all...)))
 	r.Resources = b.plots.offered()
 	if thinned := thinningOf(r.Tables); thinned.Code != "" {
 		r.Gaps = append(r.Gaps, thinned)
@@ -342,7 +342,7 @@ func (b *builder) addToMatrix(run *record.Run, prefix string) {
 }
 
 // groupsOf folds findings of one code and severity, gravest first, and what they explain with them.
-func groupsOf(findings []finding.Finding) (groups []model.Group) {
+func groupsOf(findings []finding.Finding, all []string) (groups []model.Group) {
 	for i, f := range findings {
 		if f.Cause != "" {
 			continue
@@ -365,7 +365,7 @@ func groupsOf(findings []finding.Finding) (groups []model.Group) {
 				groups[i].Remedy = "" // each says its own
 			}
 		}
-		groups[i].Text = finding.Group(members)
+		groups[i].Text = finding.Group(members, all)
 	}
 	for i, f := range findings {
 		at := slices.IndexFunc(groups, func(g model.Group) bool { return g.Code == f.Cause })

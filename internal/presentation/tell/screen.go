@@ -42,10 +42,11 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)
 	}
-	s.Answer = append(s.Answer, answeredBy(r)...)
+	all := placesOf(slices.Concat(tables...))
+	s.Answer = append(s.Answer, answeredBy(r, all)...)
 	s.Checked, s.Badges = checkedOf(runs)
 	for _, g := range trusted(r) {
-		s.Trust = append(s.Trust, together(r, g))
+		s.Trust = append(s.Trust, together(r, g, all))
 	}
 	s.Answer = append(s.Answer, EffectLines(r.Effects)...)
 	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, listMax), atMost(s.NotClear, listMax), atMost(s.Trust, listMax)
@@ -53,13 +54,13 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	return s
 }
 
-// together folds the findings of a group into one statement.
-func together(r *model.Result, g model.Group) finding.Message {
+// together folds the findings of a group into one statement; all are the places of all tables.
+func together(r *model.Result, g model.Group, all []string) finding.Message {
 	var members []finding.Finding
 	for _, at := range g.Of {
 		members = append(members, r.Findings[at])
 	}
-	return finding.Together(members)
+	return finding.Together(members, all)
 }
 
 // trusted are the groups that say how far the figures can be trusted.
