@@ -37,7 +37,7 @@ var _ = register(
 	Entry{Example: RepeatBlockParams{Count: 3, Block: 2},
 		Says: `the machine disturbed {{plural .count "trial" ""}} of block {{.block}}: run again`},
 	Entry{Example: RepeatOverParams{Count: 1, Block: 2}, Also: []Parameters{RepeatOverParams{Count: 3, Block: 2, NoTime: true}},
-		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; {{if .no_time}}no time is left to repeat them{{else}}retry limit reached{{end}}`},
+		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; {{if .no_time}}time limit reached{{else}}retry limit reached{{end}}`},
 )
 
 type LayoutBlocksParams struct{ Blocks, Of int }

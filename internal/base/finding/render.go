@@ -49,10 +49,11 @@ func Together(findings []Finding, all []string) Message {
 		return first
 	}
 	together := Params{"Count": len(findings)}
-	var arms, places, trials []string
+	var arms, places, pairs, trials []string
 	numbers, words := map[string][]float64{}, map[string][]string{}
 	for _, f := range findings {
 		arms, places = append(arms, f.Where.Arm), append(places, place(f))
+		pairs = append(pairs, f.Where.Arm+"\n"+place(f))
 		for _, e := range f.Evidence {
 			trials = append(trials, e.Trial)
 		}
@@ -73,7 +74,9 @@ func Together(findings []Finding, all []string) Message {
 		together["all_"+name] = distinct(all)
 	}
 	together["Arms"], together["Places"], together["Trials"] = distinct(arms), distinct(places), distinct(trials)
-	if all = distinct(all); len(all) >= everyTableMin && slices.Equal(all, distinct(places)) {
+	all = distinct(all)
+	everyArm := len(distinct(pairs)) == len(all)*max(len(distinct(arms)), 1) // is in each of its places
+	if len(all) >= everyTableMin && everyArm && slices.Equal(all, distinct(places)) {
 		together["Places"] = []string{everyTable}
 	}
 	return Message{first.Code, together}

@@ -149,8 +149,8 @@ func (i *Instance) makeDirectory() error {
 	return closedBelow(filepath.Dir(i.Directory), i.user)
 }
 
-// Enters returns an error where the user as whom the program's server would run can't go through a
-// directory that is there, or one above it.
+// Enters returns an error where the user of the program's server has no access to a directory, which
+// must exist, or to one above it.
 func (p *Program) Enters(directory string) error {
 	u, err := p.user()
 	if err != nil || u == nil {
@@ -164,7 +164,7 @@ func closedBelow(directory string, u *syscall.Credential) error {
 		if closed, err := closedTo(above, u); err != nil {
 			return err
 		} else if closed {
-			return fmt.Errorf("user %d, as whom it runs, has no access to %s: --data DIR puts the stores' directories elsewhere", u.Uid, above)
+			return fmt.Errorf("user %d has no access to %s: --data DIR puts the stores' directories elsewhere", u.Uid, above)
 		}
 	}
 	return nil

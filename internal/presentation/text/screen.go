@@ -346,8 +346,8 @@ const (
 	keepBeside   = 200
 )
 
-// hideIntervals takes the intervals out of parts whose columns of them did not fit, so that the legend
-// explains no sign that is not there.
+// hideIntervals removes the intervals of parts whose interval columns did not fit: the legend explains
+// only signs that are shown.
 func hideIntervals(parts []column.Part) {
 	for _, part := range parts {
 		for i := range part.Cells {

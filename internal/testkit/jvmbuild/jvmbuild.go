@@ -40,8 +40,12 @@ func Folder(t *testing.T, programs ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := changed(listed, sources); err != nil || changed != "" {
-		t.Fatalf("the Java worker was built of another %s: make jvm (%v)", changed, err)
+	path, err := changed(listed, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path != "" {
+		t.Fatalf("the Java worker was built of another workers/java/%s: make jvm", path)
 	}
 	return folder
 }
