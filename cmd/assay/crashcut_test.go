@@ -117,6 +117,13 @@ func rigsBelow(t *testing.T, directory string) (found []string) {
 	return found
 }
 
+// noRigBelow waits until the kernel has freed what is unmounted: a mkfs of another rig may hold it.
+func noRigBelow(t *testing.T, directory string) {
+	t.Helper()
+	var left []string
+	eventually(t, func() bool { left = rigsBelow(t, directory); return len(left) == 0 }, func() string { return fmt.Sprintf("left: %q", left) })
+}
+
 // D3 of every embedded driver, and of every server that is here, survives power cuts, and its D1 does not: a rig that takes nothing from a
 // store that never syncs proves nothing of one that does.
 func TestShippedClassesAtPowerCuts(t *testing.T) {
@@ -190,9 +197,7 @@ func TestPowerCutRigLeavesNothing(t *testing.T) {
 		directory := t.TempDir()
 		e := assay(t, "crash", "bbolt", "--kind", "power", "--durability", "D3", "--mount-options", "data=nonsense", "--data", directory)
 		e.wants(t, exitUsage, "mount ext4")
-		if left := rigsBelow(t, directory); len(left) > 0 {
-			t.Errorf("left: %q", left)
-		}
+		noRigBelow(t, directory)
 		if files, err := os.ReadDir(directory); err != nil || len(files) > 0 {
 			t.Errorf("left: %v, %v", files, err)
 		}
@@ -222,11 +227,7 @@ func TestPowerCutRigLeavesNothing(t *testing.T) {
 			if err := crash.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for end := time.Now().Add(patience); len(rigsBelow(t, directory)) < 3; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("no rig was made")
-				}
-			}
+			eventually(t, func() bool { return len(rigsBelow(t, directory)) >= 3 }, func() string { return "no rig was made" })
 			time.Sleep(delay)
 			if err := crash.Process.Signal(s); err != nil {
 				t.Fatal(err)
@@ -240,15 +241,7 @@ func TestPowerCutRigLeavesNothing(t *testing.T) {
 					t.Errorf("assay doctor --clean: %v: %s", err, text)
 				}
 			}
-			for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) { // the kernel takes its time
-				left := rigsBelow(t, directory)
-				if len(left) == 0 {
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatalf("left: %q", left)
-				}
-			}
+			noRigBelow(t, directory)
 			if files, err := os.ReadDir(directory); err != nil || len(files) > 0 {
 				t.Errorf("left: %v, %v", files, err)
 			}

@@ -6,6 +6,7 @@
 //	clock       the worker's clock
 //	memfile     files in memory without a name
 //	bounded     files and programs of others, read to a bound
+//	mounts      which file systems are mounted, and where
 //	owned       what Assay made outside the run directory, written down before it is made
 //
 // Nothing here knows what an experiment is.

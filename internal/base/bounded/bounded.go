@@ -38,6 +38,17 @@ func ReadFile(name string, bytesMax int64) ([]byte, error) {
 	return data, err
 }
 
+// Find returns where a program is. It looks beyond PATH, which often lacks the directories of
+// administration.
+func Find(name string) (string, error) {
+	for _, place := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
+		if path, err := exec.LookPath(place); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not installed", name)
+}
+
 // outputBytesMax bounds what programs may answer: versions, and what is wrong, are a few lines.
 const outputBytesMax = 64 << 10
 

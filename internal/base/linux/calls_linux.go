@@ -14,6 +14,7 @@ const (
 	EXT4_SUPER_MAGIC       = unix.EXT4_SUPER_MAGIC
 	XFS_SUPER_MAGIC        = unix.XFS_SUPER_MAGIC
 	AF_NETLINK             = unix.AF_NETLINK
+	CLONE_NEWNS            = unix.CLONE_NEWNS
 	CLOCK_BOOTTIME         = unix.CLOCK_BOOTTIME
 	CLOCK_REALTIME_COARSE  = unix.CLOCK_REALTIME_COARSE
 	FADV_DONTNEED          = unix.FADV_DONTNEED
@@ -36,6 +37,8 @@ const (
 	MS_NODEV               = unix.MS_NODEV
 	MS_NODIRATIME          = unix.MS_NODIRATIME
 	MS_NOSUID              = unix.MS_NOSUID
+	MS_PRIVATE             = unix.MS_PRIVATE
+	MS_REC                 = unix.MS_REC
 	MS_SYNCHRONOUS         = unix.MS_SYNCHRONOUS
 	NETLINK_SOCK_DIAG      = unix.NETLINK_SOCK_DIAG
 	NLMSG_ALIGNTO          = unix.NLMSG_ALIGNTO
@@ -83,6 +86,7 @@ var (
 	SchedGetaffinity   = unix.SchedGetaffinity
 	SchedSetaffinity   = unix.SchedSetaffinity
 	Syncfs             = unix.Syncfs
+	Unshare            = unix.Unshare
 	Waitid             = unix.Waitid
 )
 

@@ -17,6 +17,7 @@ const (
 	EXT4_SUPER_MAGIC       = 0xef53
 	XFS_SUPER_MAGIC        = 0x58465342
 	AF_NETLINK             = 0
+	CLONE_NEWNS            = 0
 	CLOCK_BOOTTIME         = 0
 	CLOCK_REALTIME_COARSE  = 0
 	FADV_DONTNEED          = 0
@@ -39,6 +40,8 @@ const (
 	MS_NODEV               = 0
 	MS_NODIRATIME          = 0
 	MS_NOSUID              = 0
+	MS_PRIVATE             = 0
+	MS_REC                 = 0
 	MS_SYNCHRONOUS         = 0
 	NETLINK_SOCK_DIAG      = 0
 	NLMSG_ALIGNTO          = 0
@@ -101,5 +104,6 @@ func Prctl(int, uintptr, uintptr, uintptr, uintptr) error             { return e
 func SchedGetaffinity(int, *CPUSet) error                             { return errors.ErrUnsupported }
 func SchedSetaffinity(int, *CPUSet) error                             { return errors.ErrUnsupported }
 func Syncfs(int) error                                                { return errors.ErrUnsupported }
+func Unshare(int) error                                               { return errors.ErrUnsupported }
 func Waitid(int, int, *struct{}, int, *unix.Rusage) error             { return errors.ErrUnsupported }
 func DieWithParent(*syscall.SysProcAttr, syscall.Signal)              {}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/base/linux"
+	"assay/internal/base/mounts"
 )
 
 // The kinds of things.
@@ -283,43 +284,14 @@ func CheckNoMounts(path string) error {
 		return err
 	}
 	real = filepath.Join(above, filepath.Base(real))
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	seen, err := mounts.Seen()
 	if err != nil {
 		return fmt.Errorf("look for mounts below %s: %w", path, err)
 	}
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			point := unescape.Replace(fields[4])
-			if point == real || strings.HasPrefix(point, real+"/") {
-				return fmt.Errorf("%s is left as it is: something is mounted on %s", path, point)
-			}
+	for _, m := range seen {
+		if m.Point == real || strings.HasPrefix(m.Point, real+"/") {
+			return fmt.Errorf("%s is left as it is: something is mounted on %s", path, m.Point)
 		}
 	}
 	return nil
 }
-
-// MountedOn returns what is mounted on a path, the topmost where there are several.
-func MountedOn(path string) (source, kind string, there bool, err error) {
-	above, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", "", false, nil
-	}
-	if err != nil {
-		return "", "", false, err
-	}
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return "", "", false, fmt.Errorf("look for a mount on %s: %w", path, err)
-	}
-	for line := range strings.Lines(string(text)) {
-		before, after, _ := strings.Cut(line, " - ")
-		points, sources := strings.Fields(before), strings.Fields(after)
-		if len(points) > 4 && len(sources) > 1 && unescape.Replace(points[4]) == filepath.Join(above, filepath.Base(path)) {
-			source, kind, there = unescape.Replace(sources[1]), sources[0], true
-		}
-	}
-	return source, kind, there, nil
-}
-
-// unescape undoes the kernel's octal escapes: proc_pid_mountinfo(5).
-var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

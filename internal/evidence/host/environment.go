@@ -14,6 +14,8 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/mounts"
 )
 
 // Environment is the machine and the programs, sealed when the run begins: environment.json. "", 0
@@ -80,8 +82,8 @@ func Seal(dataDirectory string, command []string) Environment {
 	if absolute, err := filepath.Abs(dataDirectory); err == nil {
 		e.Directory = absolute
 	}
-	if m, err := mountOf(dataDirectory); err == nil {
-		e.Filesystem, e.Mount, e.Device = m.filesystem, m.options, m.device
+	if m, err := mounts.Of(dataDirectory); err == nil {
+		e.Filesystem, e.Mount, e.Device = m.FileSystem, m.Options, m.Source
 	}
 	if cost, err := SyncCost(dataDirectory); err == nil {
 		e.SyncMicros = float64(cost.Nanoseconds()) / 1e3

@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-	"pgregory.net/rapid"
 )
 
 func TestSeal(t *testing.T) {
@@ -67,61 +65,6 @@ func TestVersionOf(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-}
-
-const mountinfo = `22 27 0:21 / /proc rw,relatime - proc proc rw
-27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
-nonsense
-28 27 0:30 /sub/dir /mnt/with\040space rw,noatime master:2 propagate_from:1 - btrfs /dev/my\011disk rw,compress=zstd
-29 27 0:31 / /mnt ro - tmpfs none ro,size=4k
-30 27 0:40 / /var/lib/docker/overlay2/x/merged rw - overlay overlay rw,lowerdir=/l,upperdir=/u
-31 29 0:41 / /mnt rw - xfs /dev/vdb rw
-`
-
-func TestCovering(t *testing.T) {
-	mounts := parseMounts(mountinfo)
-	if len(mounts) != 6 {
-		t.Fatalf("%d mounts", len(mounts))
-	}
-	for path, want := range map[string]mount{
-		"/":                                   mounts[1],
-		"/home/x":                             mounts[1],
-		"/process":                            mounts[1],
-		"/mnt":                                mounts[5], // the later mount hides the earlier one
-		"/mntx":                               mounts[1],
-		"/mnt/with space/x":                   {"/sub/dir", "/mnt/with space", "rw,noatime,compress=zstd", "btrfs", "/dev/my\tdisk"},
-		"/var/lib/docker/overlay2/x/merged/a": mounts[4],
-	} {
-		if got, found := covering(mounts, path); !found || got != want {
-			t.Errorf("%s is on %+v (%v), want %+v", path, got, found, want)
-		}
-	}
-	if _, found := covering(mounts[:1], "/x"); found {
-		t.Error("found a mount where none is")
-	}
-}
-
-func FuzzParseMounts(f *testing.F) {
-	f.Add(mountinfo)
-	f.Add(`1 2 3 \04 \999 rw - a b`)
-	f.Fuzz(func(t *testing.T, text string) { covering(parseMounts(text), "/x/y") })
-}
-
-func TestUnescape(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		plain := rapid.String().Draw(t, "path")
-		var escaped strings.Builder
-		for _, b := range []byte(plain) {
-			if strings.IndexByte(" \t\n\\", b) >= 0 {
-				fmt.Fprintf(&escaped, `\%03o`, b)
-			} else {
-				escaped.WriteByte(b)
-			}
-		}
-		if got := unescape(escaped.String()); got != plain {
-			t.Fatalf("%q became %q", plain, got)
-		}
-	})
 }
 
 func TestOSRelease(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"assay/internal/base/mounts"
 	"assay/internal/base/owned"
 )
 
@@ -174,16 +175,19 @@ func newMemoryGroup(pid int) (*MemoryGroup, error) {
 }
 
 func placeOf(pid int) (memoryPlace, error) {
-	mounts := parseMounts(readString("/proc/self/mountinfo"))
+	seen, err := mounts.Seen()
+	if err != nil {
+		return memoryPlace{}, fmt.Errorf("%w: %w", ErrNoMemoryLimit, err)
+	}
 	membership, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return memoryPlace{}, fmt.Errorf("%w: find the cgroup of process %d: %w", ErrNoMemoryLimit, pid, err)
 	}
-	if point, path, found := cgroupV1(mounts, string(membership), "memory"); found {
+	if point, path, found := cgroupV1(seen, string(membership), "memory"); found {
 		origin := existingOr(filepath.Join(point, path), point)
 		return memoryPlace{origin, origin, memoryFilesV1}, nil
 	}
-	if point, path, found := cgroupV2(mounts, string(membership), "memory"); found {
+	if point, path, found := cgroupV2(seen, string(membership), "memory"); found {
 		origin := existingOr(filepath.Join(point, path), point)
 		// A cgroup that holds processes can't have cgroups with controllers below it, so an
 		// ancestor may have to do.
@@ -217,15 +221,15 @@ func MemoryBytes() uint64 {
 }
 
 // cgroupV1 returns the mount point of a controller of version 1 and the process's path in it.
-func cgroupV1(mounts []mount, membership, controller string) (point, path string, found bool) {
-	for _, m := range mounts {
-		if m.filesystem != "cgroup" || !slices.Contains(strings.Split(m.options, ","), controller) {
+func cgroupV1(seen []mounts.Mount, membership, controller string) (point, path string, found bool) {
+	for _, m := range seen {
+		if m.FileSystem != "cgroup" || !slices.Contains(strings.Split(m.Options, ","), controller) {
 			continue
 		}
 		for line := range strings.Lines(membership) {
 			fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
 			if len(fields) == 3 && slices.Contains(strings.Split(fields[1], ","), controller) {
-				return m.point, below(m.root, fields[2]), true
+				return m.Point, below(m.Root, fields[2]), true
 			}
 		}
 	}
@@ -234,14 +238,14 @@ func cgroupV1(mounts []mount, membership, controller string) (point, path string
 
 // cgroupV2 returns the mount point of version 2, if it has the controller, and the process's path
 // in it.
-func cgroupV2(mounts []mount, membership, controller string) (point, path string, found bool) {
-	for _, m := range mounts {
-		if m.filesystem != "cgroup2" || !slices.Contains(strings.Fields(readString(filepath.Join(m.point, "cgroup.controllers"))), controller) {
+func cgroupV2(seen []mounts.Mount, membership, controller string) (point, path string, found bool) {
+	for _, m := range seen {
+		if m.FileSystem != "cgroup2" || !slices.Contains(strings.Fields(readString(filepath.Join(m.Point, "cgroup.controllers"))), controller) {
 			continue
 		}
 		for line := range strings.Lines(membership) {
 			if path, found := strings.CutPrefix(strings.TrimSpace(line), "0::"); found {
-				return m.point, below(m.root, path), true
+				return m.Point, below(m.Root, path), true
 			}
 		}
 	}

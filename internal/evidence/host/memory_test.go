@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/base/mounts"
 )
 
 // limitBytes leaves room beside what a test process takes itself, which is most of 20 MiB under the
@@ -101,7 +103,7 @@ func TestLimitMemoryOfNoProcess(t *testing.T) {
 }
 
 func TestWhereTheMemoryControllerIs(t *testing.T) {
-	v1 := parseMounts("32 31 0:32 / /cg/cpu rw - cgroup cgroup rw,cpu\n35 31 0:32 /docker/1 /cg/memory rw - cgroup cgroup rw,memory\n")
+	v1 := mounts.Parse("32 31 0:32 / /cg/cpu rw - cgroup cgroup rw,cpu\n35 31 0:32 /docker/1 /cg/memory rw - cgroup cgroup rw,memory\n")
 	membership := "4:memory:/docker/1/sub\n3:cpuset:/\n0::/x\n"
 	if point, path, found := cgroupV1(v1, membership, "memory"); !found || point != "/cg/memory" || path != "/sub" {
 		t.Errorf("version 1: %q, %q, %v", point, path, found)
@@ -110,7 +112,7 @@ func TestWhereTheMemoryControllerIs(t *testing.T) {
 		t.Error("found a controller that is not mounted")
 	}
 	directory := t.TempDir()
-	v2 := parseMounts("1 2 0:3 / " + directory + " rw - cgroup2 cgroup2 rw\n")
+	v2 := mounts.Parse("1 2 0:3 / " + directory + " rw - cgroup2 cgroup2 rw\n")
 	if _, _, found := cgroupV2(v2, membership, "memory"); found {
 		t.Error("a version 2 without the memory controller was taken")
 	}

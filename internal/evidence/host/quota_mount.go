@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
+	"assay/internal/base/mounts"
 	"assay/internal/base/owned"
 )
 
@@ -153,16 +154,16 @@ func (q QuotaMount) detach() error {
 		return err
 	}
 	point := filepath.Join(directory, quotaPoint)
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	seen, err := mounts.Seen()
 	if err != nil {
 		return err
 	}
-	m, found := covering(parseMounts(string(text)), point)
-	if !found || m.point != point {
+	m, found := mounts.Covering(seen, point)
+	if !found || m.Point != point {
 		return nil
 	}
 	if !q.made(m, filepath.Join(directory, quotaImage)) {
-		return fmt.Errorf("%s on %s is mounted there, which Assay did not make", m.filesystem, m.device)
+		return fmt.Errorf("%s on %s is mounted there, which Assay did not make", m.FileSystem, m.Source)
 	}
 	err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW)
 	if errors.Is(err, unix.EBUSY) { // a worker that was killed a moment ago, or hangs in the kernel
@@ -172,23 +173,20 @@ func (q QuotaMount) detach() error {
 }
 
 // made says if a mount is of the kind and, where it has one, of the image file of q.
-func (q QuotaMount) made(m mount, image string) bool {
+func (q QuotaMount) made(m mounts.Mount, image string) bool {
 	if q.By == QuotaTmpfs {
-		return m.filesystem == "tmpfs" && m.device == quotaSource
+		return m.FileSystem == "tmpfs" && m.Source == quotaSource
 	}
-	backing, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(m.device), "loop/backing_file"))
-	file := strings.TrimSuffix(string(backing), "\n")
+	file, err := mounts.LoopFile(m.Source)
 	return err == nil && (file == image || file == image+" (deleted)")
 }
 
-// findMkfs looks beyond PATH, which often lacks the directories of administration.
 func findMkfs() (string, error) {
-	for _, name := range []string{"mkfs.ext4", "/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
+	path, err := bounded.Find("mkfs.ext4")
+	if err != nil {
+		return "", fmt.Errorf("%w: apt-get install e2fsprogs", err)
 	}
-	return "", errors.New("mkfs.ext4 is not installed: apt-get install e2fsprogs")
+	return path, nil
 }
 
 // CheckQuotaMount tries out how a file system of a stated size can be mounted below directory, and

@@ -8,16 +8,18 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/mounts"
 )
 
-func mountsBelow(t *testing.T, directory string) (found []mount) {
+func mountsBelow(t *testing.T, directory string) (found []mounts.Mount) {
 	t.Helper()
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	seen, err := mounts.Seen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range parseMounts(string(text)) {
-		if strings.HasPrefix(m.point, directory+"/") {
+	for _, m := range seen {
+		if strings.HasPrefix(m.Point, directory+"/") {
 			found = append(found, m)
 		}
 	}
@@ -38,7 +40,7 @@ func TestQuotaMountIsFullAtItsSizeAndGoesAway(t *testing.T) {
 			if err := q.Mount(); err != nil {
 				t.Fatal(err)
 			}
-			if found := mountsBelow(t, directory); len(found) != 1 || found[0].point != q.Point() {
+			if found := mountsBelow(t, directory); len(found) != 1 || found[0].Point != q.Point() {
 				t.Fatalf("mounts %+v", found)
 			}
 			file, err := os.Create(filepath.Join(q.Point(), "file"))

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"assay/internal/base/mounts"
 )
 
 // Throttling is how far the counters of what slows a worker by rule have come, CPU quota and heat:
@@ -101,17 +103,17 @@ func (t Throttling) Since(earlier Throttling) Throttled {
 // cpuGroups returns the cgroups of the cpu controller that a process is in, the innermost first, up to
 // the point at which they are mounted, and the version of their files.
 func cpuGroups(r roots, pid int) (groups []string, version int, err error) {
-	mounts := parseMounts(readString(filepath.Join(r.proc, "self", "mountinfo")))
+	seen := mounts.Parse(readString(filepath.Join(r.proc, "self", "mountinfo")))
 	membership, err := os.ReadFile(filepath.Join(r.proc, strconv.Itoa(pid), "cgroup"))
 	if err != nil {
 		return nil, 0, fmt.Errorf("find the cgroup of process %d: %w", pid, err)
 	}
 	const controller = "cpu"
 	version = 1
-	point, path, found := cgroupV1(mounts, string(membership), controller)
+	point, path, found := cgroupV1(seen, string(membership), controller)
 	if !found {
 		version = 2
-		point, path, found = cgroupV2(mounts, string(membership), controller)
+		point, path, found = cgroupV2(seen, string(membership), controller)
 	}
 	if !found {
 		return nil, 0, errors.New("the cpu controller of cgroups is not mounted, so that no quota can be seen")

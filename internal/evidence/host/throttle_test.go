@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/base/mounts"
 )
 
 // hierarchy is a tree of cgroups that the worker of a machineTree is in.
@@ -160,7 +162,7 @@ func TestQuotaHoldsAChildBack(t *testing.T) {
 // quotaGroup makes a cgroup of version 1 with a quota of a tenth of a CPU, or skips the test.
 func quotaGroup(t *testing.T) string {
 	t.Helper()
-	point, _, found := cgroupV1(parseMounts(readString("/proc/self/mountinfo")), readString("/proc/self/cgroup"), "cpu")
+	point, _, found := cgroupV1(mounts.Parse(readString("/proc/self/mountinfo")), readString("/proc/self/cgroup"), "cpu")
 	if !found {
 		t.Skip("the cpu controller of cgroups, version 1, is not mounted")
 	}

@@ -12,7 +12,7 @@ import (
 
 	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
-	"assay/internal/base/owned"
+	"assay/internal/base/mounts"
 )
 
 // Clean unmounts what a rig has mounted below its directory. Its process is gone by then, or is about
@@ -35,7 +35,7 @@ func isFUSE(kind string) bool { return strings.HasPrefix(kind, "fuse") }
 // detach takes a mount away, if it is there and is of the rig's.
 func detach(point string, own func(source, kind string) bool) error {
 	for {
-		source, kind, there, err := owned.MountedOn(point)
+		source, kind, there, err := mounts.On(point)
 		if err != nil || !there {
 			return err
 		}
@@ -56,7 +56,7 @@ func detach(point string, own func(source, kind string) bool) error {
 const mountHelper = "fusermount3"
 
 func helperUnmounts(point string) error {
-	path, err := findProgram(mountHelper)
+	path, err := bounded.Find(mountHelper)
 	if err != nil {
 		return err
 	}

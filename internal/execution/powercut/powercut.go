@@ -9,6 +9,7 @@
 //	cut.go    which of it a cut leaves
 //	fault.go  errors beside cuts
 //	serve.go  the process that answers the kernel; nothing else may run in it
+//	others.go mkfs beside other rigs
 //	rig.go    the other side: that process, the loop device, mkfs and mounts
 //	clean.go  what a killed rig has left
 //

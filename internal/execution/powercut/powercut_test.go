@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"assay/internal/base/bounded"
 )
 
 // The test binary is also the process that serves disks.
@@ -132,7 +135,7 @@ func startedWith(t *testing.T, fileSystem, options string) *Rig {
 		t.Skip("SKIPPED: " + err.Error())
 	}
 	if fileSystem != Strict {
-		if _, err := findProgram(FileSystems[fileSystem].Make[0]); err != nil {
+		if _, err := bounded.Find(FileSystems[fileSystem].Make[0]); err != nil {
 			t.Skip("SKIPPED: " + err.Error())
 		}
 	}
@@ -285,6 +288,23 @@ func TestForcedWrite(t *testing.T) {
 		t.Errorf("sectors hold %d and %d, expected 0 and 2", m.bytes[sectorBytes], m.bytes[2*sectorBytes])
 	}
 	must(t, m.Free())
+}
+
+// mkfs.btrfs looks up the file of each loop device that is mounted, and gives up where that can't be had.
+func TestMakeBesideARigThatDied(t *testing.T) {
+	died := started(t, "ext4")
+	must(t, died.New("disk", 64<<20))
+	must(t, died.Mount("disk"))
+	died.process.Kill()
+	for gone := false; !gone; time.Sleep(time.Millisecond) {
+		_, err := os.Stat(died.disk("disk"))
+		gone = errors.Is(err, unix.ENOTCONN)
+	}
+	for fileSystem := range FileSystems {
+		r := started(t, fileSystem)
+		must(t, r.New("disk", 512<<20))
+		must(t, r.Mount("disk"))
+	}
 }
 
 // After the first write-back of a page has failed for want of room, it is written and synced once more, and

@@ -151,24 +151,13 @@ func (r *Rig) New(name string, size int64) error {
 		return err
 	}
 	make := FileSystems[r.fileSystem].Make
-	path, err := findProgram(make[0])
+	path, err := bounded.Find(make[0])
 	if err != nil {
 		return fmt.Errorf("%w: apt-get install %s", err, FileSystems[r.fileSystem].Package)
 	}
-	if output, err := bounded.Output(exec.Command(path, append(make[1:len(make):len(make)], r.disk(name))...)); err != nil {
-		return fmt.Errorf("%s: %w: %s", make[0], err, strings.TrimSpace(string(output)))
-	}
-	return nil
-}
-
-// findProgram looks beyond PATH, which often lacks the directories of administration.
-func findProgram(name string) (string, error) {
-	for _, place := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
-		if path, err := exec.LookPath(place); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("%s is not installed", name)
+	command := append([]string{path}, make[1:]...)
+	_, err = r.ask(request{Make: append(command, r.disk(name))})
+	return err
 }
 
 // Mount mounts a disk, which makes its file system recover where it was cut off.
@@ -228,7 +217,7 @@ func (r *Rig) Repair(name string) error {
 	if len(check) == 0 {
 		return fmt.Errorf("%s has no checker that repairs without being asked", r.fileSystem)
 	}
-	path, err := findProgram(check[0])
+	path, err := bounded.Find(check[0])
 	if err != nil {
 		return err
 	}
@@ -389,7 +378,7 @@ func Check(directory, fileSystem, options string, command []string) error {
 		if fileSystem != Strict {
 			return errors.New("it needs root, for loop devices and mounts")
 		}
-		if _, err := findProgram(mountHelper); err != nil {
+		if _, err := bounded.Find(mountHelper); err != nil {
 			return fmt.Errorf("it needs root, or %s: %w: apt-get install fuse3", mountHelper, err)
 		}
 	}

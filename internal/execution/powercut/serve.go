@@ -20,19 +20,20 @@ import (
 
 // request is what the rig asks of the process that serves it: exactly one field is set.
 type request struct {
-	Mount  string `json:"mount,omitempty"` // directory
-	New    *blank `json:"new,omitempty"`
-	Commit string `json:"commit,omitempty"` // of which strict file system everything becomes durable
-	Cut    *Cut   `json:"cut,omitempty"`    // as the disk Name
-	Name   string `json:"name,omitempty"`
-	Watch  *phase `json:"watch,omitempty"`
-	Count  string `json:"count,omitempty"`  // the events of which disk
-	Stop   string `json:"stop,omitempty"`   // of which disk: nothing more is logged of it
-	Events string `json:"events,omitempty"` // of which disk
-	Drop   string `json:"drop,omitempty"`   // which disk
-	Show   string `json:"show,omitempty"`   // which strict file system stands at mountPlace from now on
-	Fault  *Fault `json:"fault,omitempty"`  // of the disk that is recorded
-	Faults string `json:"faults,omitempty"` // of which disk: what became of it
+	Mount  string   `json:"mount,omitempty"` // directory
+	New    *blank   `json:"new,omitempty"`
+	Make   []string `json:"make,omitempty"`   // the command that makes a file system
+	Commit string   `json:"commit,omitempty"` // of which strict file system everything becomes durable
+	Cut    *Cut     `json:"cut,omitempty"`    // as the disk Name
+	Name   string   `json:"name,omitempty"`
+	Watch  *phase   `json:"watch,omitempty"`
+	Count  string   `json:"count,omitempty"`  // the events of which disk
+	Stop   string   `json:"stop,omitempty"`   // of which disk: nothing more is logged of it
+	Events string   `json:"events,omitempty"` // of which disk
+	Drop   string   `json:"drop,omitempty"`   // which disk
+	Show   string   `json:"show,omitempty"`   // which strict file system stands at mountPlace from now on
+	Fault  *Fault   `json:"fault,omitempty"`  // of the disk that is recorded
+	Faults string   `json:"faults,omitempty"` // of which disk: what became of it
 
 	Export *file `json:"export,omitempty"` // a disk, up to an event
 	Adopt  *file `json:"adopt,omitempty"`  // a disk with that log
@@ -135,6 +136,9 @@ func (s *server) ticks() {
 func (s *server) do(r *request) (answer reply, err error) {
 	if r.Mount != "" {
 		return answer, s.mount(r.Mount)
+	}
+	if len(r.Make) > 0 { // it reads and writes a disk meanwhile
+		return answer, besideOthers(r.Make)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
