@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/store"
@@ -61,7 +62,7 @@ func connectionsBeyond(run *record.Run, o *facts.Observation) (seen []finding.Se
 	return seen
 }
 
-func workersEnd(s record.Sample) (float64, bool) { return s.Resource("worker.connections") }
+func workersEnd(s record.Sample) (float64, bool) { return s.Resource(host.WorkerConnections) }
 
 // serversEnd returns the server's own count without what is no connection of the worker's (sockets
 // at which it listens, connections that it makes itself): the least by which it was above the

@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/analysis/series"
 	"assay/internal/analysis/stat"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 )
@@ -18,6 +19,8 @@ type TrialCourse struct {
 	good    []float64 // operations of each that ended well
 	Series  series.Series
 	Shape   series.Shape
+	// Connections is the most that the worker's process was seen to have to its store; nil: not counted.
+	Connections *float64
 
 	read func() []record.Sample
 }
@@ -35,6 +38,9 @@ func courseOf(read func() []record.Sample, phase experiment.Phase) *TrialCourse 
 	for _, s := range samples {
 		c.Seconds = append(c.Seconds, s.Seconds)
 		c.good = append(c.good, float64(s.Operations-min(s.Bad, s.Operations)))
+		if n, counted := s.Resource(host.WorkerConnections); counted && (c.Connections == nil || n > *c.Connections) {
+			c.Connections = &n
+		}
 	}
 	c.Shape = series.Analyze(c.Series)
 	c.Series.Resources = nil // the shape has what they did; of a thousand trials they are 40 MB

@@ -46,7 +46,9 @@ type Figures struct {
 	WaitNS             *float64 `json:"handle_wait_ns_per_op"`
 	HandleP50NS        *float64 `json:"handle_p50_ns"` // from a thread's asking for a handle until it had one: a pool's wait, or connecting
 	HandleP99NS        *float64 `json:"handle_p99_ns"`
-	Plans              []Plan   `json:"plans,omitempty"` // of the queries that the phase asks
+	Connections        *float64 `json:"connections,omitempty"`     // the most that a worker was seen to have to its store
+	ConnectionsMax     int      `json:"connections_max,omitempty"` // what the cell's handles and the store's pool allow
+	Plans              []Plan   `json:"plans,omitempty"`           // of the queries that the phase asks
 	Drained            *bool    `json:"drained"`
 	DrainSeconds       *float64 `json:"drain_s"`
 

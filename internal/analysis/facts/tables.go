@@ -163,6 +163,10 @@ func (r *Row) sum(t *Table) {
 			if worst := o.Course.worst(); worst != nil && (r.WorstSample == nil || *worst < *r.WorstSample) {
 				r.WorstSample = worst
 			}
+			// Where a server is killed, clients connect again before their old connections are gone.
+			if n := o.Course.Connections; n != nil && !o.Faulty() && (r.Connections == nil || *n > *r.Connections) {
+				r.Connections, r.ConnectionsMax = n, t.Run.Experiment.ConnectionsMax(t.Run.Experiment.Stores[o.Planned.Store], t.Run.Experiment.Cells[o.Planned.Cell])
+			}
 		}
 	}
 	r.Latencies = LatenciesOf(Refuse(phases...), phases...)

@@ -97,6 +97,7 @@ var _ = register(
 	Entry{Example: ColumnHarness, Says: `Harness`, Unit: `share`},
 	Entry{Example: ColumnAllocBytes, Says: `Alloc`, Unit: `per op`, Short: `alloc/op`},
 	Entry{Example: ColumnAllocs, Says: `Allocs`, Unit: `per op`, Short: `allocs/op`},
+	Entry{Example: ColumnConnections, Says: `Connections`, Unit: `most seen, of`},
 
 	// Of each server of a store.
 	Entry{Example: ColumnNodeOperations, Says: `Operations`, Unit: `share`, Short: `operations`},
@@ -183,6 +184,7 @@ const (
 	ColumnScreenLate   Bare = "column screen-late"
 	ColumnScreenWith   Bare = "column screen-with"
 
+	ColumnConnections        Bare = "column connections"
 	ColumnMemory             Bare = "column memory"
 	ColumnDataMemory         Bare = "column data-memory"
 	ColumnDisk               Bare = "column disk"

@@ -42,7 +42,7 @@ var Catalogue = []Series{
 	{"worker.threads", "", Gauge, "threads of the worker", "/proc/PID/stat"},
 	{"worker.files", "", Gauge, "open files of the worker, sockets not counted", "/proc/PID/fd"},
 	{"worker.sockets", "", Gauge, "open sockets of the worker", "/proc/PID/fd"},
-	{"worker.connections", "", Gauge, "of these, connections to the store's endpoints", "sock_diag(7), /proc/PID/fd"},
+	{WorkerConnections, "", Gauge, "of these, connections to the store's endpoints", "sock_diag(7), /proc/PID/fd"},
 
 	{"server.cpu", "cores", Rate, "CPU that the server used", "/proc/PID/stat"},
 	{"server.rss", "B", Gauge, "memory of the server that is resident, mapped files included", "/proc/PID/stat"},

@@ -30,6 +30,9 @@ type connections struct {
 	descriptors map[int][]uint32 // of each process: the inodes of its connections, by descriptor
 }
 
+// WorkerConnections is the series of the connections that a worker has to its store.
+const WorkerConnections = "worker.connections"
+
 // WatchConnections makes worker.connections count the worker's connections to endpoints
 // ("host:port"). A name that can't be resolved is left out.
 func (s *Sampler) WatchConnections(endpoints []string) {
@@ -59,15 +62,15 @@ func (s *Sampler) WatchConnections(endpoints []string) {
 
 func (t *telemetry) readConnections(v values, pids []int) {
 	c := &t.connections
-	if len(c.servers) == 0 || t.why["worker.connections"] != "" {
+	if len(c.servers) == 0 || t.why[WorkerConnections] != "" {
 		return
 	}
 	count, err := c.count(t.roots.proc, pids)
 	if err != nil {
-		v.missing(err, "worker.connections")
+		v.missing(err, WorkerConnections)
 		return
 	}
-	v.gauge("worker.connections", float64(count))
+	v.gauge(WorkerConnections, float64(count))
 	for i := range c.endpoints {
 		v.gauge(ServerSeries("server.connections", i+1, c.endpoints), float64(c.at[i]))
 	}
@@ -77,7 +80,7 @@ func (t *telemetry) readConnections(v values, pids []int) {
 // not known where nothing is watched, or where the kernel does not tell.
 func (s *Sampler) Connections() (n int, known bool) {
 	c := &s.telemetry.connections
-	if len(c.servers) == 0 || s.telemetry.why["worker.connections"] != "" || s.procError != nil {
+	if len(c.servers) == 0 || s.telemetry.why[WorkerConnections] != "" || s.procError != nil {
 		return 0, false
 	}
 	s.Sample() // finds the processes that there are now

@@ -198,3 +198,12 @@ func lossFound(l *Line) *float64 {
 	}
 	return &l.Checked.FoundOneIn
 }
+
+// connections are the most that were seen, of as many as were allowed: "5 of 20".
+func connections(l *Line) Cell {
+	if l.Connections == nil {
+		return Cell{}
+	}
+	text := format.Count(uint64(*l.Connections)) + " of " + format.Count(uint64(l.ConnectionsMax))
+	return Cell{Text: text, Value: l.Connections, Bad: *l.Connections > float64(l.ConnectionsMax)}
+}

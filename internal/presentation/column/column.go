@@ -189,6 +189,13 @@ var resources = []Column{
 		Of: of(func(l *Line) *float64 { return l.AllocBytes }, perOperation("B"))},
 	{Name: "allocs_per_op", Head: finding.HeadOf(finding.ColumnAllocs), In: Resources, Drop: 4,
 		Of: of(func(l *Line) *float64 { return l.Allocs }, perOperation(""))},
+	{Name: "connections", Head: finding.HeadOf(finding.ColumnConnections), In: Resources, Drop: 3, Of: connections},
+	{Name: "connections_max", Of: func(l *Line) Cell {
+		if l.Connections == nil {
+			return Cell{}
+		}
+		return Cell{Raw: strconv.Itoa(l.ConnectionsMax)}
+	}},
 }
 
 // nodes are what each server of a store did.
