@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/apache/cassandra-gocql-driver/v2"
+
 	"assay/drivers/internal/wire"
 	"assay/store"
 )
@@ -111,6 +113,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (_ store.Store, err erro
 		}
 		d.members = append(d.members, m)
 	}
+	d.control = d.members[0].session
 	if err := d.prove(c.Durability, c.LossWindow); err != nil {
 		return nil, err
 	}
@@ -164,7 +167,8 @@ type db struct {
 	access      wire.Access
 
 	members    []*member
-	session    string // this store's row in the table of sessions
+	control    *gocql.Session // of one of them: for what is no operation
+	session    string         // this store's row in the table of sessions
 	held       uint64
 	heldTold   bool
 	reconnects atomic.Uint64 // of handles

@@ -79,7 +79,7 @@ func (d *db) lookAtKeyspace(ctx context.Context) (there bool, replicas int, err 
 	}
 	var durable bool
 	var replication map[string]string
-	err = d.members[0].session.Query("SELECT durable_writes, replication FROM system_schema.keyspaces WHERE keyspace_name = ?",
+	err = d.control.Query("SELECT durable_writes, replication FROM system_schema.keyspaces WHERE keyspace_name = ?",
 		d.keyspace).ScanContext(ctx, &durable, &replication)
 	if errors.Is(err, gocql.ErrNotFound) {
 		return false, 0, nil
@@ -88,7 +88,7 @@ func (d *db) lookAtKeyspace(ctx context.Context) (there bool, replicas int, err 
 		return false, 0, failure("look at the keyspace", err)
 	}
 	var comment string
-	err = d.members[0].session.Query("SELECT comment FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?",
+	err = d.control.Query("SELECT comment FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?",
 		d.keyspace, recordsTable).ScanContext(ctx, &comment)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return false, 0, failure("look at the table", err)
@@ -116,10 +116,10 @@ func (d *db) lookAtKeyspace(ctx context.Context) (there bool, replicas int, err 
 // nodes returns how many nodes the first endpoint knows of, itself among them.
 func (d *db) nodes(ctx context.Context) (int, error) {
 	var own string
-	if err := d.members[0].session.Query("SELECT data_center FROM system.local").ScanContext(ctx, &own); err != nil {
+	if err := d.control.Query("SELECT data_center FROM system.local").ScanContext(ctx, &own); err != nil {
 		return 0, failure("look at the node", err)
 	}
-	rows := d.members[0].session.Query("SELECT data_center FROM system.peers_v2").IterContext(ctx)
+	rows := d.control.Query("SELECT data_center FROM system.peers_v2").IterContext(ctx)
 	nodes, other := 1, ""
 	for centre := ""; rows.Scan(&centre); nodes++ {
 		if centre != own {
@@ -138,11 +138,11 @@ func (d *db) nodes(ctx context.Context) (int, error) {
 // use says if other stores have the keyspace open, and if it holds no record.
 func (d *db) use(ctx context.Context) (used, empty bool, err error) {
 	sessions := 0
-	if err := d.members[0].session.Query("SELECT count(*) FROM "+d.table(sessionsTable)).ScanContext(ctx, &sessions); err != nil {
+	if err := d.control.Query("SELECT count(*) FROM "+d.table(sessionsTable)).ScanContext(ctx, &sessions); err != nil {
 		return false, false, failure("look for other stores", err)
 	}
 	var key []byte
-	err = d.members[0].session.Query("SELECT k FROM "+d.table(recordsTable)+" LIMIT 1").ScanContext(ctx, &key)
+	err = d.control.Query("SELECT k FROM "+d.table(recordsTable)+" LIMIT 1").ScanContext(ctx, &key)
 	var tombstones *gocql.RequestErrReadFailure // there were too many: what is behind them is not known
 	switch {
 	case err == nil, errors.As(err, &tombstones):
@@ -168,7 +168,20 @@ func (d *db) makeKeyspace(ctx context.Context) error {
 }
 
 func (d *db) run(ctx context.Context, doing, statement string, values ...any) error {
-	return failure(doing, d.members[0].session.Query(statement, values...).ExecContext(ctx))
+	return failure(doing, d.control.Query(statement, values...).ExecContext(ctx))
+}
+
+// answering returns a session with a node that answers: a node that was down may not be connected yet.
+func (d *db) answering(ctx context.Context) *gocql.Session {
+	for _, m := range d.members {
+		one, cancel := context.WithTimeout(ctx, statsPatience)
+		_, err := m.tell(one)
+		cancel()
+		if err == nil {
+			return m.session
+		}
+	}
+	return d.control
 }
 
 // leave drops the keyspace if no other store has it open, no record is left in it, and nothing of
@@ -177,6 +190,7 @@ func (d *db) run(ctx context.Context, doing, statement string, values ...any) er
 func (d *db) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), controlTimeoutMin)
 	defer cancel()
+	d.control = d.answering(ctx)
 	if err := d.run(ctx, "leave the keyspace", "DELETE FROM "+d.table(sessionsTable)+" WHERE id = ?", d.session); err != nil {
 		return err
 	}
@@ -184,7 +198,7 @@ func (d *db) leave() error {
 	if err != nil || used || !empty {
 		return err
 	}
-	rows := d.members[0].session.Query("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", d.keyspace).IterContext(ctx)
+	rows := d.control.Query("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", d.keyspace).IterContext(ctx)
 	others := false
 	for table := ""; rows.Scan(&table); {
 		others = others || table != recordsTable && table != sessionsTable

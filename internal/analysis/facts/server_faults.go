@@ -48,8 +48,8 @@ func Recoveries(p *record.Phase, samples []record.Sample) (all []Recovery) {
 		r := Recovery{ServerFault: f, Before: normal}
 		end := float64(p.ElapsedNS) / 1e9
 		for _, later := range p.Faults[i+1:] {
-			if later.Does == experiment.FaultStart && later.Node == f.Node && !later.After && r.UndoneAt == nil {
-				at := later.At + later.Seconds
+			at := later.At + later.Seconds
+			if later.Does == experiment.FaultStart && later.Node == f.Node && !later.After && at <= end && r.UndoneAt == nil {
 				r.UndoneAt = &at
 			}
 			if does(later) {

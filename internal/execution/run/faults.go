@@ -35,33 +35,43 @@ func (t *trial) faultsOf(p *experiment.Phase) *faults {
 }
 
 // begin lets faults happen at their times, in a goroutine of its own: starting a server takes long,
-// and sampling must not wait. startNS tells when the phase began; 0: not yet.
+// and sampling must not wait. What must wait for that is later, and what follows with it, so that each
+// lasts as long as planned. startNS tells when the phase began; 0: not yet.
 func (f *faults) begin(ctx context.Context, startNS func() uint64) {
 	if f == nil {
 		return
 	}
-	ctx, f.over = context.WithCancel(ctx)
-	f.ended = make(chan struct{})
+	phase, over := context.WithCancel(ctx)
+	f.over, f.ended = over, make(chan struct{})
 	go func() {
 		defer close(f.ended)
+		late := time.Duration(0)
 		for _, one := range f.planned {
-			for !due(startNS(), one.At) {
+			late = max(late, sinceNS(startNS())-one.At)
+			for startNS() == 0 || sinceNS(startNS()) < one.At+late {
 				select {
-				case <-ctx.Done():
+				case <-phase.Done():
 					return
 				case <-time.After(faultLookEvery):
 				}
 			}
-			f.happen(ctx, one, startNS())
+			if phase.Err() != nil { // it ended while the one before was under way
+				return
+			}
+			f.happen(ctx, one, startNS()) // the phase's end does not cut it short
 		}
 	}()
 }
 
-func due(startNS uint64, at time.Duration) bool {
-	return startNS > 0 && clock.MonotonicNS() >= int64(startNS)+int64(at)
+// sinceNS is the time since a phase began; 0: it has not.
+func sinceNS(startNS uint64) time.Duration {
+	if startNS == 0 {
+		return 0
+	}
+	return time.Duration(clock.MonotonicNS() - int64(startNS))
 }
 
-// end waits for what is under way, and undoes all that a phase left: what follows needs every server.
+// end waits for a start that is under way, and undoes all that a phase left: what follows needs every server.
 func (f *faults) end(ctx context.Context, startNS uint64) ([]record.ServerFault, error) {
 	if f == nil || f.over == nil {
 		return nil, nil
@@ -90,7 +100,7 @@ func (f *faults) happen(ctx context.Context, one experiment.Fault, startNS uint6
 	from := clock.MonotonicNS()
 	err := f.do(ctx, one)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return // the phase ended first: end undoes it
+		return // the run ends
 	}
 	e := record.ServerFault{At: float64(from-int64(startNS)) / 1e9, Does: one.Does, Node: one.Node,
 		Undoes: f.down[one.Node], Seconds: float64(clock.MonotonicNS()-from) / 1e9}

@@ -2,10 +2,16 @@ package run
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"assay/internal/base/clock"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
@@ -17,43 +23,7 @@ import (
 func TestFaultsOfServersAreAPartOfAPhase(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
-	const text = `name: faulty
-stores: [{driver: memcached, worker: WORKER, server: start, options: {operation_timeout: 1s}}]
-durability: D0
-threads: 2
-records: 300
-blocks: 1
-busy_machine: tell
-keys: {format: decimal, digits: 12}
-phases:
-  - {name: load, load: true}
-  - name: faulty
-    mix: {read: 1}
-    for: 2s
-    faults: [{at: 300ms, kill: node 1}, {at: 500ms, start: node 1}, {at: 900ms, freeze: node 1}, {at: 1200ms, start: node 1}, {at: 1500ms, cut: node 1}]
-  - {name: after, mix: {read: 1}, operations: 200}
-step_timeout: 300s
-`
-	var told heard
-	directory := runServer(context.Background(), t, p, live.NewPlain(&told), text, func(o *Options) {
-		o.trials = func(all []plan.Trial) []plan.Trial {
-			return slices.DeleteFunc(all, func(one plan.Trial) bool { return one.Role != plan.Measured })
-		}
-	})
-	run, err := record.Open(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trial := run.Trials[run.Plan[0].ID]
-	if trial == nil || trial.State != record.OK {
-		t.Fatalf("the trial is %+v", trial)
-	}
-	var phase *record.Phase
-	for i := range trial.Phases {
-		if trial.Phases[i].Name == "faulty" {
-			phase = &trial.Phases[i]
-		}
-	}
+	trial, phase := faultyTrial(t, p, "2s", "{at: 300ms, kill: node 1}, {at: 500ms, start: node 1}, {at: 900ms, freeze: node 1}, {at: 1200ms, start: node 1}, {at: 1500ms, cut: node 1}")
 	var did []string
 	for _, f := range phase.Faults {
 		if f.Error != "" {
@@ -75,4 +45,70 @@ step_timeout: 300s
 	if f := trial.Final; f == nil || f.Lost+f.Stale == 0 || !f.Forgot {
 		t.Errorf("what was read back of a store that forgot: %+v", f)
 	}
+}
+
+// A start that outlasts its phase is waited for, so that what follows has every server, and what was due
+// meanwhile is not done after the phase.
+func TestAStartThatOutlastsItsPhase(t *testing.T) {
+	t.Parallel()
+	p, _ := memcachedProgram(t)
+	var first, began atomic.Int64 // the server's process, and when its second life was first asked if it answers
+	ready := p.Ready
+	p.Ready = func(ctx context.Context, i *server.Instance) error {
+		if first.CompareAndSwap(0, int64(i.PID())) || first.Load() == int64(i.PID()) {
+			return ready(ctx, i)
+		}
+		began.CompareAndSwap(0, clock.MonotonicNS())
+		if time.Duration(clock.MonotonicNS()-began.Load()) < 2*time.Second {
+			return errors.New("it starts")
+		}
+		return ready(ctx, i)
+	}
+	trial, phase := faultyTrial(t, p, "1s", "{at: 100ms, kill: node 1}, {at: 200ms, start: node 1}, {at: 400ms, freeze: node 1}, {at: 600ms, start: node 1}")
+	if f := phase.Faults; len(f) != 2 || f[1].Does != experiment.FaultStart || f[1].After || f[1].Seconds < 2 || f[1].Error != "" {
+		t.Errorf("what happened is %+v", f)
+	}
+	for _, o := range trial.Phases[len(trial.Phases)-1].Operations {
+		if o.Errors+o.Timeout > 0 {
+			t.Errorf("the phase after it has %+v", o)
+		}
+	}
+}
+
+// faultyTrial runs a trial whose server has faults in a phase, and returns that phase, too.
+func faultyTrial(t *testing.T, p server.Program, lasts, faults string) (*record.Trial, *record.Phase) {
+	t.Helper()
+	text := strings.NewReplacer("LASTS", lasts, "FAULTS", faults).Replace(`name: faulty
+stores: [{driver: memcached, worker: WORKER, server: start, options: {operation_timeout: 1s}}]
+durability: D0
+threads: 2
+records: 300
+blocks: 1
+busy_machine: tell
+keys: {format: decimal, digits: 12}
+phases:
+  - {name: load, load: true}
+  - {name: faulty, mix: {read: 1}, for: LASTS, faults: [FAULTS]}
+  - {name: after, mix: {read: 1}, operations: 200}
+step_timeout: 300s
+`)
+	var told heard
+	directory := runServer(context.Background(), t, p, live.NewPlain(&told), text, func(o *Options) {
+		o.trials = func(all []plan.Trial) []plan.Trial {
+			return slices.DeleteFunc(all, func(one plan.Trial) bool { return one.Role != plan.Measured })
+		}
+	})
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := run.Trials[run.Plan[0].ID]
+	if trial == nil || trial.State != record.OK {
+		t.Fatalf("the trial is %+v", trial)
+	}
+	at := slices.IndexFunc(trial.Phases, func(p record.Phase) bool { return p.Name == "faulty" })
+	if at < 0 {
+		t.Fatal("the phase is not there")
+	}
+	return trial, &trial.Phases[at]
 }
