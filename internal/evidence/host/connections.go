@@ -1,7 +1,6 @@
 package host
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,11 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"assay/internal/base/linux"
 )
 
 // connections counts the sockets of the worker's processes that are connected to its store's
@@ -115,9 +111,9 @@ func (c *connections) connected() (inodes []uint32, err error) {
 		}
 	}
 	for _, port := range ports {
-		err := eachConnection(port, func(remote netip.AddrPort, inode uint32) {
-			if server := slices.Index(c.servers, remote); inode != 0 && server >= 0 { // 0: closed by its process
-				inodes = append(inodes, inode)
+		err := eachSocket(connectedStates, port, func(s tcpSocket) {
+			if server := slices.Index(c.servers, s.remote); s.inode != 0 && server >= 0 { // 0: closed by its process
+				inodes = append(inodes, s.inode)
 				c.at[c.of[server]]++
 			}
 		})
@@ -217,85 +213,3 @@ func readNumbers(directory string) (numbers []int, err error) {
 // The states of sockets that are connected, and not waiting without a process for their end
 // (include/net/tcp_states.h): TCP_ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING.
 const connectedStates = 1<<1 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<11
-
-// Parts of inet_diag_req and inet_diag_msg (include/uapi/linux/inet_diag.h). The newer request,
-// inet_diag_req_v2, asks for one family alone: the kernel would walk its table twice.
-const (
-	tcpDiagGetSock   = 18
-	diagRequestBytes = 60
-	diagAskedPortAt  = 6
-	diagStatesAt     = 52
-	diagMessageBytes = 72
-	diagRemotePortAt = 6
-	diagRemoteAt     = 24
-	diagInodeAt      = 68
-)
-
-// diagPatience is far more than the kernel takes for a table of 100,000 sockets.
-const diagPatience = 5 * time.Second
-
-// eachConnection visits the TCP sockets of this network namespace that are connected to a port. It
-// asks the kernel by sock_diag(7): /proc/net/tcp is text, and has both ends of each connection of
-// the last minute. Connections of an IPv6 socket to an IPv4 address are among them.
-func eachConnection(port uint16, visit func(remote netip.AddrPort, inode uint32)) error {
-	socket, err := unix.Socket(linux.AF_NETLINK, unix.SOCK_RAW|linux.SOCK_CLOEXEC, linux.NETLINK_SOCK_DIAG)
-	if err != nil {
-		return fmt.Errorf("open sock_diag: %w", err)
-	}
-	defer unix.Close(socket)
-	patience := unix.NsecToTimeval(int64(diagPatience))
-	if err := unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
-		return fmt.Errorf("open sock_diag: %w", err)
-	}
-	request := make([]byte, linux.NLMSG_HDRLEN+diagRequestBytes)
-	native := binary.NativeEndian
-	native.PutUint32(request, uint32(len(request)))
-	native.PutUint16(request[4:], tcpDiagGetSock)
-	native.PutUint16(request[6:], linux.NLM_F_REQUEST|linux.NLM_F_DUMP)
-	asked := request[linux.NLMSG_HDRLEN:]
-	native.PutUint32(asked[diagStatesAt:], connectedStates)
-	binary.BigEndian.PutUint16(asked[diagAskedPortAt:], port)
-	if err := unix.Sendto(socket, request, 0, &linux.SockaddrNetlink{Family: linux.AF_NETLINK}); err != nil {
-		return fmt.Errorf("ask sock_diag: %w", err)
-	}
-	answer := make([]byte, 64<<10)
-	for {
-		n, _, err := unix.Recvfrom(socket, answer, 0)
-		if errors.Is(err, unix.EINTR) { // the runtime's own signals
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read sock_diag: %w", err)
-		}
-		for rest := answer[:n]; len(rest) >= linux.NLMSG_HDRLEN; {
-			length := int(native.Uint32(rest))
-			if length < linux.NLMSG_HDRLEN || length > len(rest) {
-				return errors.New("read sock_diag: a message of a wrong length")
-			}
-			message := rest[linux.NLMSG_HDRLEN:length]
-			switch native.Uint16(rest[4:]) {
-			case linux.NLMSG_DONE:
-				return nil
-			case linux.NLMSG_ERROR:
-				if len(message) < 4 {
-					return errors.New("ask sock_diag: it refuses")
-				}
-				return fmt.Errorf("ask sock_diag: %w", unix.Errno(-int32(native.Uint32(message))))
-			case tcpDiagGetSock:
-				if len(message) >= diagMessageBytes {
-					visit(remoteOf(message), native.Uint32(message[diagInodeAt:]))
-				}
-			}
-			rest = rest[min((length+linux.NLMSG_ALIGNTO-1)&^(linux.NLMSG_ALIGNTO-1), len(rest)):]
-		}
-	}
-}
-
-func remoteOf(message []byte) netip.AddrPort {
-	bytes := message[diagRemoteAt : diagRemoteAt+16]
-	if message[0] == unix.AF_INET {
-		bytes = bytes[:4]
-	}
-	address, _ := netip.AddrFromSlice(bytes) // of 4 or 16 bytes
-	return netip.AddrPortFrom(address.Unmap(), binary.BigEndian.Uint16(message[diagRemotePortAt:]))
-}

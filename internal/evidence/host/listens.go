@@ -1,8 +1,6 @@
 package host
 
 import (
-	"fmt"
-	"net"
 	"slices"
 
 	"github.com/prometheus/procfs"
@@ -18,36 +16,25 @@ func ListensAt(pids []int) (at []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, table := range []struct {
-		protocol string
-		read     func() ([]netLine, error)
-	}{
-		//lint:ignore SA1019 netlink needs its diag modules, which containers often lack; a look is rare here
-		{"tcp", sockets(proc.NetTCP)}, {"tcp", sockets(proc.NetTCP6)},
-		{"udp", sockets(proc.NetUDP)}, {"udp", sockets(proc.NetUDP6)},
-	} {
-		lines, err := table.read()
+	waiting := map[string][]string{}
+	add := func(protocol string, sockets []tcpSocket) {
+		for _, s := range sockets {
+			waiting[s.link()] = append(waiting[s.link()], protocol+" "+s.local.String())
+		}
+	}
+	add("tcp", listeningSockets())
+	for _, read := range []func() (procfs.NetUDP, error){proc.NetUDP, proc.NetUDP6} {
+		table, err := read()
 		if err != nil {
 			continue // a kernel without IPv6 has no such file
 		}
-		for _, l := range lines {
-			waits := l.state == tcpListen || table.protocol == "udp" && l.state == udpUnconnected
-			link := map[string]bool{l.link(): true}
-			if waits && slices.ContainsFunc(pids, func(pid int) bool { return holds(pid, link) }) {
-				at = append(at, table.protocol+" "+net.JoinHostPort(l.address.String(), fmt.Sprint(l.port)))
-			}
-		}
+		add("udp", inState(procfs.NetIPSocket(table), udpUnconnected))
+	}
+	for _, pid := range pids {
+		at = append(at, heldBy(pid, waiting)...)
 	}
 	slices.Sort(at)
 	return slices.Compact(at), nil
-}
-
-// sockets reads one of the kernel's tables.
-func sockets[T procfs.NetTCP | procfs.NetUDP](read func() (T, error)) func() ([]netLine, error) {
-	return func() ([]netLine, error) {
-		table, err := read()
-		return netLines(procfs.NetIPSocket(table)), err
-	}
 }
 
 // udpUnconnected is TCP_CLOSE, which a UDP socket without a peer has in /proc/net/udp.

@@ -27,21 +27,20 @@ type Servers struct {
 // pass on to others what it hears.
 func FindServers(endpoints []string) Servers {
 	var found Servers
-	all := Listeners(endpoints)
-	for _, endpoint := range endpoints {
-		for _, pid := range Listeners([]string{endpoint}) {
+	at, all := listeners(endpoints)
+	for _, pids := range at {
+		for _, pid := range pids {
 			if slices.Contains(all, pid) && !slices.Contains(found.PIDs, pid) {
 				found.PIDs = append(found.PIDs, pid)
 			}
 		}
 	}
-	for _, endpoint := range endpoints {
-		pids := Listeners([]string{endpoint})
-		if len(pids) == 0 {
+	for i, endpoint := range endpoints {
+		if len(at[i]) == 0 {
 			found.Why = fmt.Sprintf("no process that can be looked at listens at %s on this machine", endpoint)
 			return found
 		}
-		for _, pid := range pids {
+		for _, pid := range at[i] {
 			if name := nameOf(pid); slices.Contains(forwarders, name) {
 				found.Why = fmt.Sprintf("what listens at %s is %s, which passes on what it hears", endpoint, name)
 				return found
