@@ -143,12 +143,17 @@ func (c *Child) Left() (pids []int) {
 	self, session := strconv.Itoa(os.Getpid()), statField(os.Getpid(), sessionField)
 	alone := true
 	children.Range(func(_, other any) bool { alone = other == c; return alone })
-	lists, err := filepath.Glob("/proc/self/task/*/children")
+	tasks, err := os.Open("/proc/self/task")
 	if err != nil {
 		return nil
 	}
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
+	defer tasks.Close()
+	threads, err := tasks.Readdirnames(-1) // a pattern would look at each file before it is read
+	if err != nil {
+		return nil
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile("/proc/self/task/" + thread + "/children")
 		if err != nil {
 			continue
 		}

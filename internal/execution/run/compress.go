@@ -75,7 +75,11 @@ func mixture(sizes []experiment.Size) lengths {
 // compressedShares measures values of one shape in the blocks that stores compress: compressed size
 // ÷ size of 4 KiB blocks.
 func compressedShares(e *experiment.Experiment, shape lengths) map[string]float64 {
-	const blockBytes, sampleBytes = 4096, 1 << 20
+	const blockBytes = 4096
+	sampleBytes := 256 << 10 // whose shares are within 0.004 of those of 1 MiB
+	if len(shape) != 1 {
+		sampleBytes = 1 << 20 // so that lengths that are rare are in it
+	}
 	record, longest := e.Values.Record(), store.ColumnBytesMax
 	if record == nil {
 		longest = slices.Max(shape)
