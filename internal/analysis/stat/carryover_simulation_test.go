@@ -15,7 +15,7 @@ var carryoverSimulated = simulated{
 	"testdata/carryover.json", "testdata/carryover-short.json", "../../../docs/error-rates.md", 2000,
 	[]simulation{{"carryover", simulateCarryover, 1}}}
 
-func TestCarryoverErrorRates(t *testing.T) { carryoverSimulated.run(t, 40) }
+func TestCarryoverErrorRates(t *testing.T) { carryoverSimulated.run(t, 16) }
 
 func TestErrorRatesPageHasTheRecordedCarryover(t *testing.T) { carryoverSimulated.checkDocument(t) }
 

@@ -18,7 +18,7 @@ var proceduresSimulated = simulated{
 		{"odd-trials", simulateOddTrials, 1},
 	}}
 
-func TestProcedureErrorRates(t *testing.T) { proceduresSimulated.run(t, 40) }
+func TestProcedureErrorRates(t *testing.T) { proceduresSimulated.run(t, 12) }
 
 func TestErrorRatesPageHasTheRecordedProcedures(t *testing.T) { proceduresSimulated.checkDocument(t) }
 
