@@ -88,7 +88,7 @@ func Seal(dataDirectory string, command []string) Environment {
 	if cost, err := SyncCost(dataDirectory); err == nil {
 		e.SyncMicros = float64(cost.Nanoseconds()) / 1e3
 	}
-	if cost, err := MeasureWakeUp(); err == nil {
+	if cost, err := wakeUpHere(); err == nil {
 		e.WakeUp = cost
 	}
 	e.NotMeasured = NotMeasured(dataDirectory)

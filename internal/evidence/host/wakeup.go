@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,9 @@ const (
 	wakeUpWarmup  = wakeUpRounds / 10
 	wakeUpPatient = 150 * time.Millisecond
 )
+
+// wakeUpHere is that of this machine, measured once for all runs of this process.
+var wakeUpHere = sync.OnceValues(MeasureWakeUp)
 
 // MeasureWakeUp sends a byte to and fro between two threads, on one CPU and across two.
 func MeasureWakeUp() (*WakeUp, error) {
