@@ -404,7 +404,7 @@ func TestAnAgentThatIsThrottled(t *testing.T) {
 	slow.Env = append(os.Environ(), "ASSAY_TEST_TOKEN="+string(agentsToken))
 	begin(t, slow)
 	joining(t, endpoint)
-	text := strings.NewReplacer("local:2", "join:2", "threads: 2", "threads: 8", "for: 1s", "for: 2s").Replace(agentsTimed)
+	text := strings.NewReplacer("local:2", "join:2", "threads: 2", "threads: 8", "rate: 200, for: 1s", "for: 2s").Replace(agentsTimed)
 	directory := runServer(context.Background(), t, installed(t, "redis"), live.NewPlain(discard{}), text, withAgents(t), joinsAt(endpoint))
 	trial := trialOf(t, directory, "redis")
 	if trial.Error != "" || len(trial.Phases) != 2 || len(trial.Phases[1].Agents) != 2 {

@@ -155,7 +155,7 @@ busy_machine: tell
 verify_records: 100
 phases:
   - {name: load, load: true}
-  - {name: mixed, mix: {read: 1, update: 1}, for: 1s}
+  - {name: mixed, mix: {read: 1, update: 1}, rate: 200, for: 1s}
 step_timeout: 300s
 `
 
@@ -254,7 +254,7 @@ step_timeout: 300s
 	}
 
 	text = strings.Replace(agentsTimed, "agents: local:2", "agents: [1, 2]", 1)
-	run, err := record.Open(runServer(context.Background(), t, p, live.NewPlain(discard{}), strings.Replace(text, "for: 1s", "operations: 300", 1), withAgents(t)))
+	run, err := record.Open(runServer(context.Background(), t, p, live.NewPlain(discard{}), strings.Replace(text, "rate: 200, for: 1s", "operations: 300", 1), withAgents(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,6 +117,7 @@ phases:
 // caught by the histories of keys that another client changes. One that tells its errors is no liar.
 func TestCheatingClientsAreCaught(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for driver, want := range map[string]finding.Code{
 		"swallows-errors":    finding.FaultStale,
 		"loses-of-thousand":  finding.FaultStale,

@@ -14,6 +14,7 @@ import (
 // does not.
 func TestColdPhasesSayWhatWasLeftInThePageCache(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for _, cache := range []string{"warm", "cold"} {
 		t.Run(cache, func(t *testing.T) {
 			t.Parallel()

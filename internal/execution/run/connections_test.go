@@ -215,7 +215,7 @@ keys: {format: decimal, digits: 12}
 values: {bytes: 100}
 phases:
   - {name: load, load: true}
-  - {name: update, mix: {update: 1}, rate: 400, for: 2s}
+  - {name: update, mix: {update: 1}, rate: 100, for: 2s}
 `
 
 // A driver that opens two connections a handle is found, one that leaks, one that loses a connection
@@ -225,6 +225,7 @@ phases:
 // however handles are shared, and however many threads wait for one.
 func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for _, c := range []struct {
 		driver, handles string
 		threads         int
@@ -249,6 +250,9 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 			endpoint, asked := listening(t)
 			text := strings.NewReplacer("WORKER", fmt.Sprintf("[%q, worker]", os.Args[0]), "DRIVER", c.driver,
 				"HANDLES", c.handles, "THREADS", strconv.Itoa(c.threads), "ENDPOINT", endpoint).Replace(diallingRun)
+			if c.driver == "unfair" { // a thread without a turn is told where the others do many operations
+				text = strings.Replace(text, "rate: 100", "rate: 400", 1)
+			}
 			trial, _, run := runCounted(t, text, c.driver, "")
 			if why := trial.NotMeasured["worker.connections"]; why != "" {
 				t.Skip("SKIPPED: ", why)

@@ -31,6 +31,7 @@ step_timeout: 300s
 
 func TestUpsertsWithoutALoadAreReadBack(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for _, c := range []struct {
 		order string
 		of    uint64 // 0: not known beforehand

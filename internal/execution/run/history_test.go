@@ -143,6 +143,7 @@ verify_records: 0
 
 func TestHonestStoresAreConsistent(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for driver, of := range map[string][]string{"memory": mixes, "bbolt": {mixes[0], mixes[3]}, "pebble": mixes[:1]} {
 		for _, mix := range of {
 			t.Run(driver+" "+mix, func(t *testing.T) {
@@ -225,6 +226,7 @@ func TestSwapsThatAreNotDoneAreMarkedOnce(t *testing.T) {
 
 func TestInconsistentStoresAreMarked(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for _, driver := range []string{"lies-late", "lies-sometimes-old", "lies-lost-writes"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()

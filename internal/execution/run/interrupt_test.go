@@ -19,6 +19,7 @@ import (
 // The first Ctrl-C ends whatever the worker is at. Had it to wait for the step, these tests would
 // take an hour.
 func TestCtrlCIsHeardInEveryStep(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"open", "prepare", "run", "inspect", "sync", "close"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()

@@ -226,7 +226,7 @@ func small(t *testing.T, bytes string) string {
 func TestFullDisk(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
-	for driver, class := range map[string]string{"pebble": "D0", "bbolt": "D1", "goleveldb": "D1"} {
+	for driver, class := range map[string]string{"bbolt": "D1", "goleveldb": "D1"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			root, directory := small(t, "48m"), filepath.Join(t.TempDir(), "run")

@@ -66,7 +66,7 @@ stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {
 durability: D0
 threads: [1, 2, 4, 8]
 records: 300
-blocks: 2
+blocks: 1
 busy_machine: tell
 keys: {format: decimal, digits: 12}
 values: {bytes: 100}
@@ -80,6 +80,7 @@ phases:
 // key is touched without being told.
 func TestRealMemcachedIsNotAccused(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for _, flush := range []string{"false", "true"} {
 		t.Run("flush_at_open="+flush, func(t *testing.T) {
 			t.Parallel()

@@ -32,7 +32,7 @@ busy_machine: tell
 keys: {format: decimal, digits: 12}
 phases:
   - {name: load, load: true}
-  - {name: mixed, mix: {read: 2, update: 2, insert: 1}, for: 900ms}
+  - {name: mixed, mix: {read: 2, update: 2, insert: 1}, rate: 300, for: 900ms}
 step_timeout: 300s
 `
 
@@ -128,7 +128,7 @@ func TestProcessesDoAPhaseTogether(t *testing.T) {
 	if len(workers) != 5 || p.Processes != 5 || p.Threads != 5 || p.Clock != "monotonic" {
 		t.Errorf("workers %v; %d processes, %d threads, clock %s", workers, p.Processes, p.Threads, p.Clock)
 	}
-	if p.Unfinished > 0 || p.StartSpreadNS < 0 || p.EndedBy != record.EndedDuration {
+	if p.Unfinished > 0 || p.StartSpreadNS < 0 || !wentOn(p) {
 		t.Errorf("%d unfinished, a spread of %d ns, ended by %s", p.Unfinished, p.StartSpreadNS, p.EndedBy)
 	}
 	if trial.Final == nil || trial.Final.Right != trial.Final.Records || trial.Final.Records < 300 {
@@ -140,6 +140,7 @@ func TestProcessesDoAPhaseTogether(t *testing.T) {
 }
 
 func TestAProcessThatIsKilledIsTold(t *testing.T) {
+	t.Parallel()
 	for name, which := range map[string]int{"the first": 0, "one in the middle": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +154,7 @@ func TestAProcessThatIsKilledIsTold(t *testing.T) {
 				t.Errorf("gone: %+v", p.Gone)
 			}
 			outcomesAddUp(t, p)
-			if p.Unfinished > 1 || p.ElapsedNS < 900e6 {
+			if p.Unfinished > 1 || p.ElapsedNS < 700e6 {
 				t.Errorf("%d unfinished after %d ns", p.Unfinished, p.ElapsedNS)
 			}
 			if trial.Final == nil || trial.Final.Right+trial.Final.Unknown != trial.Final.Records || trial.Final.Records < 300 {
@@ -219,7 +220,7 @@ func TestProcessesShareTheirMemoryLimit(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	trial, p := inProcesses(t, nil, "records: 300", "records: 300\nvalues: {bytes: 65536}\nmemory_limit: 192MiB",
-		"for: 900ms", "for: 600s", "mix: {read: 2, update: 2, insert: 1}", "mix: {insert: 1}")
+		"rate: 300, for: 900ms", "for: 600s", "mix: {read: 2, update: 2, insert: 1}", "mix: {insert: 1}")
 	if trial.State != record.Failed || trial.Memory == nil || trial.Memory.Kills == nil || *trial.Memory.Kills == 0 || trial.Cause != finding.CauseMemory {
 		t.Errorf("%s, %s: %s; %+v", trial.State, trial.Cause, trial.Error, trial.Memory)
 	}
@@ -234,7 +235,7 @@ func TestProcessesMeetAFullDisk(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	trial, p := inProcesses(t, nil, "durability: D0", "durability: D1",
-		"records: 300", "records: 300\nvalues: {bytes: 65536}\ndisk_quota: 48MiB\ndisk_quota_by: mount", "for: 900ms", "for: 600s",
+		"records: 300", "records: 300\nvalues: {bytes: 65536}\ndisk_quota: 48MiB\ndisk_quota_by: mount", "rate: 300, for: 900ms", "for: 600s",
 		"mix: {read: 2, update: 2, insert: 1}", "mix: {insert: 1}")
 	if trial.State == record.OK || p.EndedBy == record.EndedDuration || !slices.ContainsFunc(trial.Marks, isFullMark) {
 		t.Errorf("%s, %s: %s; ended by %s; %v", trial.State, trial.Cause, trial.Error, p.EndedBy, trial.Marks)
@@ -245,9 +246,10 @@ func TestProcessesMeetAFullDisk(t *testing.T) {
 // A hundred tasks, as threads and as processes.
 func TestAHundredTasks(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for name, tasks := range map[string]string{"threads": "tasks: 100", "processes": "tasks: {processes: 100}"} {
 		t.Run(name, func(t *testing.T) {
-			trial, p := inProcesses(t, nil, "tasks: {processes: 5}", tasks, "for: 900ms", "for: 1s")
+			trial, p := inProcesses(t, nil, "tasks: {processes: 5}", tasks, "rate: 300, for: 900ms", "operations: 1000")
 			if faults := slices.DeleteFunc(codes(trial), func(c string) bool { return c == string(finding.FaultApart) }); trial.Final == nil || len(faults) > 0 {
 				t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
 			}
@@ -263,8 +265,8 @@ func TestAHundredTasks(t *testing.T) {
 func TestGroupsOfProcesses(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
-	groups := `{name: mixed, for: 900ms, groups: [{name: writers, tasks: {processes: 2, threads: 2}, mix: {upsert: 1}}, {name: readers, mix: {read: 1}}]}`
-	trial, p := inProcesses(t, nil, "tasks: {processes: 5}", "tasks: 3", "{name: mixed, mix: {read: 2, update: 2, insert: 1}, for: 900ms}", groups)
+	groups := `{name: mixed, for: 900ms, groups: [{name: writers, tasks: {processes: 2, threads: 2}, rate: 200, mix: {upsert: 1}}, {name: readers, rate: 200, mix: {read: 1}}]}`
+	trial, p := inProcesses(t, nil, "tasks: {processes: 5}", "tasks: 3", "{name: mixed, mix: {read: 2, update: 2, insert: 1}, rate: 300, for: 900ms}", groups)
 	if faults := codes(trial); trial.Final == nil || trial.Final.Right != trial.Final.Records || len(faults) > 0 {
 		t.Errorf("%s: %s %v; final check %+v", trial.State, trial.Error, trial.Marks, trial.Final)
 	}
@@ -284,6 +286,7 @@ func TestGroupsOfProcesses(t *testing.T) {
 // when it began.
 func TestProcessesThatLieAreFound(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for what, want := range map[string]finding.Code{"other-lane": finding.FaultCounts, "late": finding.FaultApart} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

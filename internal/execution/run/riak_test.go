@@ -24,7 +24,7 @@ stores:
 durability: CLASS
 threads: 4
 records: 200
-blocks: 2
+blocks: 1
 busy_machine: tell
 keys: {format: decimal, digits: 12}
 values: {bytes: 100}
@@ -78,6 +78,7 @@ func notAccused(t *testing.T, trial *record.Trial) {
 // A truthful cluster is not accused, and a trial leaves none of its records there, and all of others.
 func TestRiakIsNotAccused(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for _, one := range []struct{ class, client, allowMult string }{
 		{"D0", "lean", "true"}, {"D4", "lean", "default"}, {"D0", "riak-go-client", "default"},
 	} {
@@ -106,6 +107,7 @@ func TestRiakIsNotAccused(t *testing.T) {
 // Writes that a cluster acknowledges and drops mark the trial.
 func TestRiakThatDropsWritesIsMarked(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	c := riakstandin.Start(t, 3)
 	puts := 0
 	c.SetLie(func(r riakstandin.Request, w io.Writer) bool {
@@ -131,6 +133,7 @@ func TestRiakThatDropsWritesIsMarked(t *testing.T) {
 // What nodes refuse is counted as errors, each once: nothing is tried again in secret.
 func TestRiaksRefusalsAreCounted(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	c := riakstandin.Start(t, 3)
 	puts, refused := 0, uint64(0)
 	c.SetLie(func(r riakstandin.Request, w io.Writer) bool {
@@ -177,6 +180,7 @@ phases:
 // more.
 func TestRiaksStaleReadsAreCounted(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	c := riakstandin.Start(t, 3)
 	const soon = 20 // requests
 	type write struct {

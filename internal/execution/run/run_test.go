@@ -297,6 +297,7 @@ func hasMark(trial *record.Trial, code finding.Code, params finding.Params) bool
 // It says for each what the run must make of it: a state, and a code among the marks.
 func TestEachMisbehaviourIsCaught(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name, worker string
 		state        record.State

@@ -87,6 +87,7 @@ func againIn(run *record.Run) (again []string) {
 }
 
 func TestSpoiltTrialsRunAgain(t *testing.T) {
+	t.Parallel()
 	is := func(p plan.Trial, block int, role plan.Role) bool { return p.Block == block && p.Role == role }
 	for _, c := range []struct {
 		name   string
@@ -140,6 +141,7 @@ func TestSpoiltTrialsRunAgain(t *testing.T) {
 
 // A machine that is always busy costs a quarter more trials, not three times as many.
 func TestRepeatsAreBounded(t *testing.T) {
+	t.Parallel()
 	result, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3\nrepeats: 9"), func(plan.Trial) *record.Machine { return busy() })
 	if len(againIn(run)) != 3 || result != (Result{Planned: 9, Marked: 9}) {
 		t.Errorf("%q, %+v", againIn(run), result)
@@ -151,6 +153,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 
 // The figures of a block are those of the good try.
 func TestTheGoodTryCounts(t *testing.T) {
+	t.Parallel()
 	_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3"), func(p plan.Trial) *record.Machine {
 		if p.Role == plan.Measured && p.Block < 3 && p.Again == 0 {
 			return busy()
@@ -177,6 +180,7 @@ func TestTheGoodTryCounts(t *testing.T) {
 
 // A run that is stopped in a repeat does that repeat on --resume, and no more.
 func TestAnInterruptedRepeatIsResumed(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	machine := func(p plan.Trial) *record.Machine {
@@ -290,6 +294,7 @@ func TestALastBlockIsOfTheCellsThatFit(t *testing.T) {
 // blocks up to it.
 func TestBlocksAreAddedWhileNeeded(t *testing.T) {
 	ofFigures(t)
+	t.Parallel()
 	for fields, want := range map[string]int{"blocks: auto": 3, "blocks_max: 5": 3, "time: 10m": 3, "detect: 5%": 5} {
 		_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, fields), func(plan.Trial) *record.Machine { return quiet() })
 		if run.Blocks() != want || len(run.Trials) != 3*want {

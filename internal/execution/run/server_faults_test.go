@@ -32,7 +32,7 @@ busy_machine: tell
 keys: {format: decimal, digits: 12}
 phases:
   - {name: load, load: true}
-  - {name: steady, mix: {read: 1, update: 1}, rate: 800, for: 4s}
+  - {name: steady, mix: {read: 1, update: 1}, rate: 200, for: 4s}
 step_timeout: 300s
 `
 
@@ -186,7 +186,7 @@ func TestFourStopsAreInTheResponseTimes(t *testing.T) {
 			t.Parallel()
 			var stops []time.Duration
 			_, p := faulted(t, driver, store.D0, "20s", func(i *server.Instance) {
-				for first := time.Now(); len(stops) < 4 && time.Since(first) < 5*time.Second; { // within the phase
+				for first := time.Now(); len(stops) < 4 && time.Since(first) < 2*time.Second; { // within the phase
 					thaw := servertest.Freeze(i)
 					began := time.Now()
 					time.Sleep(100 * time.Millisecond)
@@ -194,7 +194,7 @@ func TestFourStopsAreInTheResponseTimes(t *testing.T) {
 					thaw()
 					time.Sleep(300 * time.Millisecond)
 				}
-			}, "threads: 4", "threads: 50\nhandles: async", "rate: 800", "rate: 2000", "for: 4s", "for: 10s")
+			}, "threads: 4", "threads: 50\nhandles: async", "rate: 200", "rate: 1000")
 			if sum := outcomes(p); sum.Timeout+sum.Errors+sum.Lost+sum.Wrong > 0 || !wentOn(p) {
 				t.Errorf("ended by %s: %+v", p.EndedBy, sum)
 			}
@@ -253,7 +253,7 @@ func TestARunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 		{name: "go-redis", driver: "redis", class: store.D1, keeps: true, changes: []string{"OPTIONS", "client: go-redis"}},
 		{name: "postgres", driver: "postgres", class: store.D1, keeps: true},
 		{name: "mariadb", driver: "mariadb", class: store.D1, keeps: true},
-		{name: "cassandra", driver: "cassandra", class: store.D3, keeps: true, changes: []string{"rate: 800, for: 4s", "rate: 100, for: 120s"}},
+		{name: "cassandra", driver: "cassandra", class: store.D3, keeps: true, changes: []string{"rate: 200, for: 4s", "rate: 100, for: 120s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -289,7 +289,7 @@ func TestACartGoesOnWithoutOneNode(t *testing.T) {
 		servertest.Crash(t, g.Members[2])
 		servertest.Restart(t, g.Members[2])
 	}, "OPTIONS", "replication: 3, consistency: quorum",
-		"mix: {read: 1, update: 1}, rate: 800, for: 4s", "request: [read, {update: 600, adds: 3}], order: sequential, rate: 50, for: 150s")
+		"mix: {read: 1, update: 1}, rate: 200, for: 4s", "request: [read, {update: 600, adds: 3}], order: sequential, rate: 50, for: 150s")
 	sum := outcomes(p)
 	if sum.OK < 10*(sum.Errors+sum.Timeout) || sum.Lost+sum.Wrong > 0 || !wentOn(p) {
 		t.Errorf("%s (%s), ended by %s: %+v", trial.State, trial.Error, p.EndedBy, sum)
