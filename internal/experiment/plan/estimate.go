@@ -30,6 +30,8 @@ type Estimate struct {
 	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure
 	// above.
 	LoadRecords, LoadBytes uint64
+	// Starts are the servers that are started, each for its trial: what that takes is in no figure.
+	Starts int
 	// DataBytes is the most that one trial may hold at once of data: its records, what it inserts,
 	// and as much again twice for logs and compaction. Trials delete their data, so that it is not
 	// a sum.
@@ -77,6 +79,9 @@ func EstimateOf(e *experiment.Experiment, trials []Trial) Estimate {
 			loaded = cell.Records
 			sum.LoadRecords += loaded
 			sum.LoadBytes = whole(float64(sum.LoadBytes) + float64(loaded)*record)
+		}
+		if t.Store >= 0 && e.Stores[t.Store].Server != nil {
+			sum.Starts += e.Stores[t.Store].Servers()
 		}
 		if t.Store >= 0 && e.Stores[t.Store].KeepsFiles() {
 			sum.addDisk(e.Stores[t.Store], cell.DiskQuota, whole((float64(loaded)+inserted)*record*spaceAmplification))
@@ -186,8 +191,15 @@ func (e Estimate) String() string {
 		text += fmt.Sprintf(" (%s not supported, shown with the reason)", format.Count(uint64(e.Refused)))
 	}
 	text += fmt.Sprintf(", about %s to %s", lengthText(e.SecondsLow), lengthText(e.SecondsHigh))
+	var beside []string
 	if e.LoadRecords > 0 {
-		text += fmt.Sprintf("; load time not included: %s records, %s in all", format.Count(e.LoadRecords), format.Bytes(float64(e.LoadBytes)))
+		beside = append(beside, fmt.Sprintf("loads (%s records, %s in all)", format.Count(e.LoadRecords), format.Bytes(float64(e.LoadBytes))))
+	}
+	if e.Starts > 0 {
+		beside = append(beside, fmt.Sprintf("the start of %s (some take half a minute)", format.Plural(e.Starts, "server", "")))
+	}
+	if len(beside) > 0 {
+		text += "; not included: " + format.List(beside)
 	}
 	text += "."
 	if e.DataBytes > 0 {

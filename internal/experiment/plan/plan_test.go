@@ -347,11 +347,16 @@ func TestEstimateSaysWhatItKnows(t *testing.T) {
 		t.Errorf("%+v", estimate)
 	}
 	text := estimate.String()
-	for _, part := range []string{"36 trials", "3 not supported", "63.0 s to", "load time not included: 36,000 records", "348 kB of data for a trial", "Not included: files"} {
+	for _, part := range []string{"36 trials", "3 not supported", "63.0 s to", "not included: loads (36,000 records,", "348 kB of data for a trial", "Not included: files"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in %q", part, text)
 		}
 	}
+	e.Stores[0].Server = &experiment.Server{Count: 3}
+	if text := plan.EstimateOf(e, plan.Plan(e)).String(); !strings.Contains(text, "in all) and the start of 27 servers") {
+		t.Errorf("started servers are not in %q", text)
+	}
+	e.Stores[0].Server = nil
 	// By operations: more of them take longer, and D3 longer than D1.
 	e.Phases[1].Duration, e.Phases[1].Operations = 0, 1000
 	counted := plan.EstimateOf(e, plan.Plan(e))
