@@ -91,8 +91,10 @@ func seenIn(samples []record.Sample, name string, most bool) *float64 {
 }
 
 // Faulty says if something happened to the store's servers in the phase, as the experiment asked.
-func (o *Observation) Faulty() bool {
-	return o.Phase != nil && slices.ContainsFunc(o.Phase.Faults, func(f record.ServerFault) bool { return f.Error == "" })
+func (o *Observation) Faulty() bool { return o.Phase != nil && wasFaulty(o.Phase) }
+
+func wasFaulty(p *record.Phase) bool {
+	return slices.ContainsFunc(p.Faults, func(f record.ServerFault) bool { return f.Error == "" })
 }
 
 // ServerOperations returns what each server did in a phase, its count after it less that after the

@@ -329,6 +329,9 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 		restless := r.Count((*Observation).Restless)
 		add(Reason{Kind: ReasonUnsteady, Blocks: restless, Of: used, Course: series.Kind(r.Course.Kind)})
 	}
+	if faulty := r.Count((*Observation).Faulty); faulty > 0 {
+		add(Reason{Kind: ReasonFaults, Blocks: faulty, Of: used})
+	}
 	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBoundShare {
 		add(Reason{Kind: ReasonHarness, Share: min(*r.HarnessShare, 1)})
 	}

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"math"
 	"slices"
 
 	"assay/internal/evidence/record"
@@ -12,6 +13,7 @@ type Recovery struct {
 	record.ServerFault
 	// UndoneAt is when the server answered again, by Assay's doing, seconds since the phase began; nil: not in the phase.
 	UndoneAt *float64
+	Down     float64 // seconds from the fault until Assay began to undo it; 0: not in the phase
 	Bad      uint64  // operations that failed, and were lost or wrong
 	Before   float64 // good operations a second before the phase's first fault, median of samples
 	// RecoveredAt is the end of the first sample from which on the rate was above half of Before, and
@@ -46,29 +48,29 @@ func Recoveries(p *record.Phase, samples []record.Sample) (all []Recovery) {
 			continue
 		}
 		r := Recovery{ServerFault: f, Before: normal}
-		end := float64(p.ElapsedNS) / 1e9
+		end, next := float64(p.ElapsedNS)/1e9, math.Inf(1)
 		for _, later := range p.Faults[i+1:] {
 			at := later.At + later.Seconds
 			if later.Does == experiment.FaultStart && later.Node == f.Node && !later.After && at <= end && r.UndoneAt == nil {
-				r.UndoneAt = &at
+				r.UndoneAt, r.Down = &at, later.At-f.At
 			}
 			if does(later) {
-				end = min(end, later.At)
+				next = later.At
 				break
 			}
 		}
-		r.course(samples, end)
+		r.course(samples, next)
 		all = append(all, r)
 	}
 	return all
 }
 
-// course follows the rate from the fault to a moment.
-func (r *Recovery) course(samples []record.Sample, end float64) {
+// course follows the rate from the fault to the next one. A sample in which that happened is of that.
+func (r *Recovery) course(samples []record.Sample, next float64) {
 	good := 0
 	var since float64
 	for _, s := range samples {
-		if s.At <= r.At || s.At-s.Seconds >= end {
+		if s.At <= r.At || s.At > next {
 			continue
 		}
 		r.Bad += s.Bad
@@ -79,10 +81,13 @@ func (r *Recovery) course(samples []record.Sample, end float64) {
 		if good == 0 {
 			since = s.At
 		}
-		if good++; good >= recoveredSamples || s.At >= end {
+		if good++; good == recoveredSamples {
 			at := since
 			r.RecoveredAt = &at
 		}
+	}
+	if good > 0 && r.RecoveredAt == nil {
+		r.RecoveredAt = &since
 	}
 }
 

@@ -38,6 +38,8 @@ func TestRecoveries(t *testing.T) {
 		{"a recovery that does not last is none", []record.ServerFault{kill, start}, secondly(100, 100, 100, 90, 90, 10, 0), []float64{0}, []uint64{0}},
 		{"two faults", []record.ServerFault{kill, start, {At: 7, Does: "freeze", Node: 1}, {At: 8, Does: "start", Node: 1}},
 			secondly(100, 100, 100, -5, -5, 90, 90, 0, 90, 90), []float64{6, 9}, []uint64{10, 0}},
+		{"a sample in which the next one happened is of that", []record.ServerFault{kill, start, {At: 6.005, Does: "freeze", Node: 1}},
+			secondly(100, 100, 100, -5, 90, 90, -1, 0, 90, 90), []float64{5, 9}, []uint64{5, 1}},
 		{"nothing is known of before", []record.ServerFault{{At: 1, Does: "kill", Node: 1}}, secondly(100, 0, 0), nil, nil},
 		{"one that did not work", []record.ServerFault{{At: 3, Does: "kill", Node: 1, Error: "no"}}, secondly(100, 100, 100, 100), nil, nil},
 	} {

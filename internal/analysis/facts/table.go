@@ -107,10 +107,10 @@ type Observation struct {
 // Reason is why a row can't be ranked.
 type Reason struct {
 	Kind       ReasonKind
-	Blocks, Of int             // in how many blocks, of reasonIdle, reasonQuota and reasonUnsteady
-	Course     series.Kind     // of reasonUnsteady
-	Share      float64         // of an operation that is the harness, of reasonHarness
-	Why        string          // of reasonLeftOut, in the driver's words
+	Blocks, Of int             // in how many blocks, of ReasonIdle, ReasonQuota, ReasonUnsteady and ReasonFaults
+	Course     series.Kind     // of ReasonUnsteady
+	Share      float64         // of an operation that is the harness, of ReasonHarness
+	Why        string          // of ReasonLeftOut, in the driver's words
 	Cause      finding.Code    // of ReasonEnded, where the trial has one
 	Told       finding.Message // of those that have words already: what the trial says, or the grave finding
 }
@@ -135,6 +135,7 @@ const (
 	ReasonIdle  // in some blocks no operation succeeded
 	ReasonQuota // the disk quota ended the phase so soon that it is only a beginning
 	ReasonUnsteady
+	ReasonFaults // servers were taken down in it, as the experiment asks
 	ReasonHarness
 	ReasonOpenLoad
 )

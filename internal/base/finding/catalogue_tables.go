@@ -60,6 +60,8 @@ var _ = register(
 		Says: `the disk quota ended the phase before {{.samples}} samples in {{.blocks}} of {{plural .of "block" ""}}`},
 	Entry{Example: NoRankParams{Code: "no-rank unsteady", Blocks: 2, Of: 3, Course: "step"},
 		Says: `no steady state in {{.blocks}} of {{plural .of "block" ""}}{{if .course}} ({{.course}}){{end}}`},
+	Entry{Example: NoRankParams{Code: "no-rank server-faults", Blocks: 3, Of: 3},
+		Says: `servers were taken down in it, as the experiment asks`},
 	Entry{Example: NoRankParams{Code: "no-rank harness", Share: 0.62},
 		Says: `harness-bound: {{percent .share}} of each operation is the harness`},
 	Entry{Example: NoRankParams{Code: "no-rank open-load"}, Says: `open load: the experiment set the rate; compare latencies`},
