@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"assay/drivers"
 	"assay/internal/testkit/drivertest"
@@ -380,7 +381,7 @@ func closed(c <-chan struct{}) bool {
 
 // TestThreadsDoNotDisturbEachOther has each thread write keys of its own and read them back,
 // through one handle where that is claimed, and handles of their own otherwise. The store is
-// inspected all the while, as a worker does in a phase.
+// inspected all the while, as a worker does in a phase, which has pauses as well.
 func TestThreadsDoNotDisturbEachOther(t *testing.T) {
 	each(t, func(t *testing.T, driver store.Driver, c store.Config) {
 		d := driver.Describe()
@@ -419,6 +420,7 @@ func TestThreadsDoNotDisturbEachOther(t *testing.T) {
 		}()
 		if inspector, ok := s.(store.Inspector); ok {
 			for i := 0; i < 20 || !closed(written); i++ {
+				time.Sleep(time.Millisecond)
 				for name, value := range inspector.Inspect().Stats {
 					if math.IsNaN(value) || math.IsInf(value, 0) || name != strings.ToLower(name) {
 						t.Errorf("inspect: %s is %v", name, value)

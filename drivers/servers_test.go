@@ -86,7 +86,8 @@ func TestSQLLongestValue(t *testing.T) {
 		if err := h.(store.CompareAndSwapper).CompareAndSwap([]byte("key"), value[:10], nil); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("swap of another value: %v", err)
 		}
-		must(t, h.(store.CompareAndSwapper).CompareAndSwap([]byte("key"), value, value))
+		must(t, h.(store.CompareAndSwapper).CompareAndSwap([]byte("key"), value, value[:10]))
+		mustGet(t, h, []byte("key"), value[:10])
 		if err := h.Put([]byte("key"), append(value, 0)); err == nil {
 			t.Error("a longer value was taken")
 		}
