@@ -21,7 +21,8 @@ import (
 
 const (
 	costTimeout    = 5 * time.Minute // of a worker that hangs, on a machine that others keep busy
-	costOperations = 1 << 20
+	costRecords    = 1 << 20
+	costOperations = 1 << 18 // a byte for every tenth operation, which is too much, is 26 KB
 	costLong       = 1 << 22 // of a figure, the fastest of costPhases: others use the machine
 	costPhases     = 12
 	costValueBytes = 100
@@ -51,7 +52,7 @@ func costOf(t *testing.T, operation trace.Operation, verify bool, operations uin
 		}
 	}
 	call(control.Request{Command: control.CommandOpen, Open: &control.Open{Driver: "null-java", Durability: store.D0, Handles: control.HandlesShared, Threads: 1}}, nil)
-	spec := trace.Spec{Mix: []trace.Share{{Operation: operation, Weight: 1}}, Records: costOperations, Fresh: costOperations,
+	spec := trace.Spec{Mix: []trace.Share{{Operation: operation, Weight: 1}}, Records: costRecords, Fresh: costRecords,
 		Order: trace.Order{Distribution: trace.Uniform}, Sizes: []trace.Size{{Bytes: costValueBytes, Weight: 1}}, Threads: 1,
 		ThreadEntries: 1 << 16, Limit: operations, Seed: 1}
 	fastest := cost{processorNS: math.Inf(1)}
@@ -96,7 +97,7 @@ func TestNothingIsAllocatedInTheLoop(t *testing.T) {
 		operation trace.Operation
 		verify    bool
 	}{{trace.Read, true}, {trace.Update, false}, {trace.CompareAndSwap, true}} {
-		c := costOf(t, of.operation, of.verify, costOperations, 3)
+		c := costOf(t, of.operation, of.verify, costOperations, 2)
 		t.Logf("%s: %.1f ns of processor time, %.4f bytes allocated an operation", of.operation, c.processorNS, c.allocatedBytes)
 		if c.allocatedBytes > 0.1 {
 			t.Errorf("%s: %.2f bytes are allocated an operation", of.operation, c.allocatedBytes)
