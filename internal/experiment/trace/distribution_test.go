@@ -259,3 +259,20 @@ func TestBelowIsUniform(t *testing.T) {
 		}
 	}
 }
+
+// Numbers are scaled and split as package math does, bit for bit.
+func TestScaleAndSplit(t *testing.T) {
+	for _, x := range []float64{0.5, math.Nextafter(1, 0), 1, math.Sqrt2, 1.42, 3, 1e-300, 0x1p-1022, 0x1p-1060, 1e300, math.MaxFloat64, math.Inf(1)} {
+		m, e := split(x)
+		if wantM, wantE := math.Frexp(x); m != wantM || e != wantE {
+			t.Errorf("split %g: %g × 2^%d, want %g × 2^%d", x, m, e, wantM, wantE)
+		}
+	}
+	for k := -1100; k <= 1100; k++ {
+		for _, x := range []float64{0.7, 1, 1.42} {
+			if got, want := scale(x, k), math.Ldexp(x, k); got != want {
+				t.Errorf("%g × 2^%d: %g, want %g", x, k, got, want)
+			}
+		}
+	}
+}

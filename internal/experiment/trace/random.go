@@ -57,7 +57,31 @@ func exp(x float64) float64 {
 	for i := len(expTerms) - 1; i >= 0; i-- {
 		sum = float64(sum*r) + expTerms[i]
 	}
-	return math.Ldexp(sum, int(k))
+	return scale(sum, int(k))
+}
+
+// Bits of a float64: of its fraction, and what its exponent is counted from.
+const (
+	fractionBits = 52
+	exponentBias = 1023
+)
+
+// scale returns x × 2^k for x near 1, and split m in [1/2, 1) and e with x = m × 2^e, as math.Ldexp
+// and math.Frexp do, which take most of an exp for the numbers that never come here.
+func scale(x float64, k int) float64 {
+	if k < 2-exponentBias || k >= exponentBias {
+		return math.Ldexp(x, k)
+	}
+	return x * math.Float64frombits(uint64(k+exponentBias)<<fractionBits)
+}
+
+func split(x float64) (m float64, e int) {
+	if x < 0x1p-1022 || x > math.MaxFloat64 {
+		return math.Frexp(x)
+	}
+	const half = (exponentBias - 1) << fractionBits
+	bits := math.Float64bits(x)
+	return math.Float64frombits(bits&(1<<fractionBits-1) | half), int(bits>>fractionBits) - (exponentBias - 1)
 }
 
 // expTerms are 1/i!, the coefficients of eˣ: for |x| ≤ ln 2 ÷ 2 the next one adds less than 2⁻⁵³.
@@ -70,7 +94,7 @@ var atanhTerms = [...]float64{1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11,
 // ln returns the natural logarithm of x > 0, within about 2 units of the last place of the larger
 // of its parts.
 func ln(x float64) float64 {
-	m, e := math.Frexp(x)
+	m, e := split(x)
 	if m < math.Sqrt2/2 {
 		m, e = m*2, e-1
 	}

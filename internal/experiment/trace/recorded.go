@@ -17,6 +17,8 @@ const (
 	hottestFirst = 6
 	// looksMax bounds how many entries are looked at to tell how often a key comes.
 	looksMax = 1 << 20
+	// denseMost words for each index that is counted take less time than to sort them.
+	denseMost = 4
 )
 
 // counted is a key and how often it came among the entries that were looked at.
@@ -124,6 +126,21 @@ func (f *File) countKeys() (keys []counted, looks int, changes bool) {
 				changes = changes || e.Operation().Changes()
 			}
 		}
+	}
+	if len(indexes) == 0 {
+		return nil, looks, changes
+	}
+	if below := slices.Max(indexes) + 1; below <= denseMost*uint64(len(indexes)) {
+		times := make([]uint32, below)
+		for _, index := range indexes {
+			times[index]++
+		}
+		for index, n := range times {
+			if n > 0 {
+				keys = append(keys, counted{uint64(index), int(n)})
+			}
+		}
+		return keys, looks, changes
 	}
 	slices.Sort(indexes)
 	for _, index := range indexes {

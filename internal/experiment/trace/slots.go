@@ -84,23 +84,27 @@ func (f *File) questionOf(e Entry) question {
 
 // ListSlots sets the slots that the threads' entries need, members of batches aside.
 func (f *File) ListSlots() error {
-	occurs := map[question]bool{}
+	var occurs [operationsMax][256]bool // by size class
 	for i := range f.Threads {
 		for _, e := range f.Threads[i].Entries {
 			if !e.IsMember() {
-				occurs[f.questionOf(e)] = true
+				occurs[e.Operation()][e.SizeClass()] = true
 			}
 		}
 	}
 	f.Operations, f.Queries = nil, nil
-	all := make([]question, 0, len(occurs))
-	for q := range occurs {
-		all = append(all, q)
+	var all []question
+	for o := range occurs {
+		for class, occurs := range occurs[o] {
+			if occurs {
+				all = append(all, f.questionOf(MakeEntry(Operation(o), 0, uint8(class), false)))
+			}
+		}
 	}
 	slices.SortFunc(all, func(a, b question) int {
 		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.query, b.query))
 	})
-	for _, q := range all {
+	for _, q := range slices.Compact(all) {
 		if q.query > 255 {
 			return fmt.Errorf("%s asks query %d: expected 0 to 255", q.operation, q.query)
 		}

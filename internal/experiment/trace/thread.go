@@ -40,6 +40,7 @@ func (g *generator) thread(i int) (*threadGenerator, error) {
 	t.from, t.to = part(g.Records, i, g.Threads)
 	t.next = t.from
 	limit := t.limit()
+	t.reserve(limit)
 	for !t.ended(limit) {
 		if err := t.operation(); err != nil {
 			return nil, err
@@ -55,6 +56,26 @@ func (g *generator) thread(i int) (*threadGenerator, error) {
 	}
 	g.entries += uint64(len(t.entries))
 	return t, nil
+}
+
+// reserve makes room for the entries and operations that the thread will have; of batches, most.
+func (t *threadGenerator) reserve(limit uint64) {
+	each, entries := uint64(1), uint64(t.lap) // each: of an operation
+	if len(t.Request) > 0 {
+		each += uint64(len(t.Request))
+	}
+	if t.visiting {
+		entries = t.passes * (t.to - t.from) * each
+	}
+	single := t.members.values == nil
+	if t.Limit > 0 && single {
+		entries = min(entries, limit*each)
+	}
+	entries = min(entries, t.entriesMax())
+	t.entries = make([]Entry, 0, entries)
+	if single {
+		t.starts = make([]uint32, 0, entries/each)
+	}
 }
 
 // limit returns how many operations the thread does in all; 0 with Spec.Limit 0: no limit.
