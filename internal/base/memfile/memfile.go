@@ -26,7 +26,21 @@ func Create(name string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a file in memory: memfd_create: %w", err)
 	}
-	return os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)), nil
+	return named(fd), nil
+}
+
+// Again opens a file once more, for whoever closes it before the first one is closed.
+func Again(file *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s again: %w", file.Name(), err)
+	}
+	return named(fd), nil
+}
+
+// named gives a descriptor the name by which other processes open it.
+func named(fd int) *os.File {
+	return os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd))
 }
 
 // Allocate gives the file its size and all its pages. Without that, a full memory would be a SIGBUS

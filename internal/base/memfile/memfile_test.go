@@ -45,3 +45,28 @@ func TestSealedFiles(t *testing.T) {
 		})
 	}
 }
+
+// What was opened again is the same file, under a name of its own, and stays when it is closed.
+func TestAgain(t *testing.T) {
+	file, err := Create("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt([]byte("all"), 0); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Again(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(again.Name()); err != nil || string(content) != "all" || again.Name() == file.Name() {
+		t.Errorf("%s has %q, %v", again.Name(), content, err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file.Name()); err != nil {
+		t.Error(err)
+	}
+}

@@ -27,19 +27,46 @@ type Files struct {
 // Make makes the files of a phase that so many processes do, with room for so many records of each
 // thread's history; 0: none is recorded. What goes wrong is Assay's own fault, never the store's.
 func Make(file *trace.File, processes, historyRoom int) (*Files, error) {
-	return request{file, processes, historyRoom, nil}.make(true)
+	return request{file, processes, historyRoom, nil}.make(true, nil)
+}
+
+// MakeWith does so where the trace is written already: see WriteTrace. The caller keeps that file.
+func MakeWith(written *os.File, file *trace.File, processes, historyRoom int) (*Files, error) {
+	return request{file, processes, historyRoom, nil}.make(true, written)
+}
+
+// WriteTrace writes the trace that several phases will have. Nobody can change it: it is sealed.
+func WriteTrace(file *trace.File) (written *os.File, err error) {
+	if err := CheckRoom(file.Bytes()); err != nil {
+		return nil, err
+	}
+	return writeTrace(file)
+}
+
+func writeTrace(file *trace.File) (written *os.File, err error) {
+	if written, err = memfile.Create("assay-trace"); err != nil {
+		return nil, err
+	}
+	if err = file.WriteIn(written); err == nil {
+		err = memfile.SealAll(written)
+	}
+	if err != nil {
+		_ = written.Close() // memory: there is nothing to lose
+		return nil, err
+	}
+	return written, nil
 }
 
 // MakeShare makes the files of one of several processes, the others of which are on other machines:
 // the whole trace, but memory for the counters of its own threads alone.
 func MakeShare(file *trace.File, processes, historyRoom int, share counters.Share) (*Files, error) {
-	return request{file, processes, historyRoom, &share}.make(true)
+	return request{file, processes, historyRoom, &share}.make(true, nil)
 }
 
 // MakeCounters makes the counters and the history alone, of a phase that so many processes of other
 // machines do.
 func MakeCounters(file *trace.File, processes, historyRoom int) (*Files, error) {
-	return request{file, processes, historyRoom, nil}.make(false)
+	return request{file, processes, historyRoom, nil}.make(false, nil)
 }
 
 // request says which files are made.
@@ -49,13 +76,17 @@ type request struct {
 	share                  *counters.Share // nil: all threads
 }
 
-func (r request) make(withTrace bool) (_ *Files, err error) {
-	if err := CheckRoom(r.bytes(withTrace)); err != nil {
+// written is the trace's file; nil: it is yet to be written.
+func (r request) make(withTrace bool, written *os.File) (_ *Files, err error) {
+	if err := CheckRoom(r.bytes(withTrace && written == nil)); err != nil {
 		return nil, err
 	}
 	m := &Files{}
-	if withTrace {
-		err = m.makeTrace(r.file)
+	switch {
+	case written != nil:
+		m.Trace, err = memfile.Again(written)
+	case withTrace:
+		m.Trace, err = writeTrace(r.file)
 	}
 	if err == nil {
 		err = m.makeCounters(r)
@@ -80,16 +111,6 @@ func (r request) bytes(withTrace bool) (need uint64) {
 		need += counters.HistoryBytes(len(r.file.Threads), r.historyRoom)
 	}
 	return need
-}
-
-func (m *Files) makeTrace(file *trace.File) (err error) {
-	if m.Trace, err = memfile.Create("assay-trace"); err != nil {
-		return err
-	}
-	if err := file.WriteIn(m.Trace); err != nil {
-		return err
-	}
-	return memfile.SealAll(m.Trace)
 }
 
 func (m *Files) makeCounters(r request) (err error) {

@@ -317,7 +317,7 @@ func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := mapFiles(file, 1)
+		files, err := mapFiles(phaseTrace{file: file}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, num
 	request := t.content.prepare(name, number, t.past.loaded)
 	// What agents wrote, no worker of this machine has a trace of: the conductor alone proves it.
 	request.Verify = request.Verify && t.run.hub == nil
-	w, err := t.begin(audit.VerifyTrace(indexes, threads), nil, nil, layout, nil, request, &result)
+	w, err := t.begin(phaseTrace{file: audit.VerifyTrace(indexes, threads)}, layout, nil, request, &result)
 	if err != nil {
 		return nil, 0, false, err
 	}

@@ -285,7 +285,7 @@ func (r *remover) delete(span *trace.Span) error {
 // from the first one on were done whatever came then.
 func (r *remover) do(o trace.Operation, span trace.Span) (found, done uint64, err error) {
 	file := eachOnce(o, span, int(min(uint64(r.Open.Threads), span.Below-span.From)))
-	files, err := mapFiles(file, 1)
+	files, err := mapFiles(phaseTrace{file: file}, 1)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -22,14 +22,14 @@ import (
 func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int) error {
 	does := t.plan.Phase(*asked)
 	p := &does
-	file, specs, err := t.traces().make(p, position)
+	made, err := t.traces().make(p, position)
 	if t.clients.ctx.Err() != nil {
 		return errInterrupted
 	}
 	if err != nil {
 		return ownFault{fmt.Errorf("making the trace: %w", err)}
 	}
-	number := position + 1
+	file, number := made.file, position+1
 	if p.Load {
 		number = 0
 	}
@@ -39,7 +39,6 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if !p.Load {
 		request.MustHitBelow = min(audit.PresentBelow(t.past.phases), audit.LowestDeleted(file))
 	}
-	keys := t.traces().recordKeys(p, file, number)
 	result := record.Phase{
 		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load,
 		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), TimedEvery: file.TimedEvery, SampleNS: int64(t.samplePeriod(p)),
@@ -61,9 +60,9 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		return err
 	}
 	if t.run.hub == nil || p.Load {
-		specs = nil
+		made.specs = nil
 	}
-	w, err := t.begin(file, specs, keys, layout, p.ProcessNumbers(), request, &result)
+	w, err := t.begin(made, layout, p.ProcessNumbers(), request, &result)
 	if err != nil {
 		return err
 	}
@@ -88,7 +87,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		at := slices.IndexFunc(p.Parts(), func(part experiment.Phase) bool { return part.Does(trace.DeleteQuery) })
 		problems[at] = append(problems[at], problem)
 	}
-	t.remember(p, number, w, keys)
+	t.remember(p, number, w, made.keys)
 	w.endParts(runErr)
 	if runErr == nil && p.Load && w.gaveUp != "" {
 		t.result.Cause = finding.CauseSilent
@@ -144,8 +143,12 @@ func orderSteps(p *experiment.Phase, results []record.Operation) {
 
 // traces makes the trial's traces, as far as it is by now.
 func (t *trial) traces() *traces {
-	return &traces{content: t.content, past: &t.past, seed: t.plan.Seed, endpoints: len(t.tested.endpoints()),
+	made := &traces{content: t.content, past: &t.past, seed: t.plan.Seed, endpoints: len(t.tested.endpoints()),
 		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.ctx.Err}
+	if t.run.hub == nil { // agents make theirs of the specs
+		made.kept = t.run.kept.of(t.plan.Block)
+	}
+	return made
 }
 
 const (

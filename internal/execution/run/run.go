@@ -116,6 +116,7 @@ type running struct {
 	toldSyncs  bool     // that syncs are not counted has been told
 	writesWhy  string   // why /proc/PID/io must not be asked for host writes; "": it is right here
 	settler    *settler // nil: no trial has waited yet
+	kept       keptTraces
 	result     Result
 	noted      func() // waits until an interruption is written down
 }
@@ -233,6 +234,7 @@ func (r *running) trials(ctx context.Context, left []plan.Trial) error {
 		return err
 	}
 	defer endAgents()
+	defer r.kept.forget()
 	r.tellHeld(ctx, left)
 	if err := r.blocks(ctx, left); err != nil {
 		r.view.RunEnded("ended early") // the caller says why

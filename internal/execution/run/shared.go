@@ -1,14 +1,15 @@
 package run
 
-import (
-	"assay/internal/execution/phasefiles"
-	"assay/internal/experiment/trace"
-)
+import "assay/internal/execution/phasefiles"
 
 // mapFiles makes the files of a phase that so many processes do. What goes wrong is Assay's own
 // fault, never the store's.
-func mapFiles(file *trace.File, processes int) (*phasefiles.Files, error) {
-	files, err := phasefiles.Make(file, processes, historyRoom(file))
+func mapFiles(made phaseTrace, processes int) (files *phasefiles.Files, err error) {
+	if made.written != nil {
+		files, err = phasefiles.MakeWith(made.written, made.file, processes, historyRoom(made.file))
+	} else {
+		files, err = phasefiles.Make(made.file, processes, historyRoom(made.file))
+	}
 	if err != nil {
 		return nil, ownFault{err}
 	}
@@ -16,8 +17,8 @@ func mapFiles(file *trace.File, processes int) (*phasefiles.Files, error) {
 }
 
 // mapCounters makes those of a phase that processes of other machines do.
-func mapCounters(file *trace.File, processes int) (*phasefiles.Files, error) {
-	files, err := phasefiles.MakeCounters(file, processes, historyRoom(file))
+func mapCounters(made phaseTrace, processes int) (*phasefiles.Files, error) {
+	files, err := phasefiles.MakeCounters(made.file, processes, historyRoom(made.file))
 	if err != nil {
 		return nil, ownFault{err}
 	}

@@ -161,7 +161,7 @@ func TestBalance_grows_with_threads(t *testing.T) {
 		for i := range file.Threads {
 			file.Threads[i] = trace.Thread{Entries: []trace.Entry{trace.MakeEntry(trace.Read, 0, 0, false)}, Due: []uint64{1}}
 		}
-		files, err := mapFiles(file, 1)
+		files, err := mapFiles(phaseTrace{file: file}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

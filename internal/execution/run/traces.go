@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"assay/internal/experiment"
@@ -20,22 +21,47 @@ type traces struct {
 	batches   bool         // the store has them
 	entries   int          // of a lap; 0: as package trace chooses
 	stopped   func() error // the user's Ctrl-C, as an error
+	kept      *keptTraces  // of other trials of the block; nil: none are
+}
+
+// phaseTrace is what a phase does. Once it is made nobody changes it.
+type phaseTrace struct {
+	specs   []trace.Spec // that it was made of
+	file    *trace.File
+	keys    []uint64 // whose history is recorded
+	written *os.File // for workers of this machine; nil: it is to be written for the phase alone
 }
 
 // make makes a phase's operations. All arms of a cell in a block have the same seed, so that
 // they do the same.
-func (t *traces) make(p *experiment.Phase, position int) (file *trace.File, groups []trace.Spec, err error) {
+func (t *traces) make(p *experiment.Phase, position int) (phaseTrace, error) {
+	specs, err := t.specs(p, position)
+	if err != nil {
+		return phaseTrace{}, err
+	}
+	if made, found := t.kept.find(specs); found {
+		return made, nil
+	}
+	made := phaseTrace{specs: specs}
+	if made.file, err = trace.Generate(specs...); err != nil {
+		return phaseTrace{}, err
+	}
+	made.keys = t.recordKeys(p, made.file, position)
+	return t.kept.keep(made)
+}
+
+// specs returns what the groups of a phase do.
+func (t *traces) specs(p *experiment.Phase, position int) (groups []trace.Spec, err error) {
 	for i, part := range p.Parts() {
 		s, err := t.spec(&part, len(p.Groups) > 0)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		s.Deleted = t.deletedBefore(position) || len(p.Groups) > 0 && deletes(*p)
 		s.Seed = keyval.Mix(t.seed ^ uint64(position)<<32 ^ uint64(i)<<48)
 		groups = append(groups, s)
 	}
-	file, err = trace.Generate(groups...)
-	return file, groups, err
+	return groups, nil
 }
 
 // spec returns what a phase without groups, or a group, does.
@@ -135,7 +161,7 @@ const (
 
 // recordKeys chooses the keys whose history the phase records, and marks their entries. All arms of
 // a cell have the same trace, so that recording costs them the same.
-func (t *traces) recordKeys(p *experiment.Phase, file *trace.File, number int) []uint64 {
+func (t *traces) recordKeys(p *experiment.Phase, file *trace.File, position int) []uint64 {
 	if p.Load || !t.experiment.Verify || slices.Contains(file.Operations, trace.DeleteQuery) {
 		return nil // which records a query deletes is in no key's history
 	}
@@ -144,7 +170,7 @@ func (t *traces) recordKeys(p *experiment.Phase, file *trace.File, number int) [
 		keys = file.AllKeys(requestKeysMax)
 	}
 	if keys == nil {
-		keys = file.ChooseKeys(historyKeys, keyval.Mix(t.seed^uint64(number)<<40))
+		keys = file.ChooseKeys(historyKeys, keyval.Mix(t.seed^uint64(position+1)<<40))
 	}
 	file.RecordKeys(keys)
 	return keys

@@ -2,7 +2,10 @@ package run
 
 import (
 	"errors"
+	"os"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
@@ -37,11 +40,11 @@ func TestTheSameSeedMakesTheSameTrace(t *testing.T) {
 	t.Parallel()
 	p := experiment.Phase{Name: "mixed", Mix: map[string]float64{"read": 1, "update": 1}, Operations: 64, Order: experiment.Order{Distribution: "uniform"}}
 	digest := func(position int) string {
-		file, _, err := tracesOf(1000, p, p).make(&p, position)
+		made, err := tracesOf(1000, p, p).make(&p, position)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return file.Digest(0, len(file.Threads))
+		return made.file.Digest(0, len(made.file.Threads))
 	}
 	if first := digest(0); first != digest(0) || first == digest(1) {
 		t.Error("traces differ where they must not, or do not where they must")
@@ -55,7 +58,7 @@ func TestTracesEndWithTheUser(t *testing.T) {
 	one := tracesOf(1000, p)
 	one.entries = 1 << 18
 	one.stopped = func() error { return stopped }
-	if _, _, err := one.make(&p, 0); !errors.Is(err, stopped) {
+	if _, err := one.make(&p, 0); !errors.Is(err, stopped) {
 		t.Errorf("%v", err)
 	}
 }
@@ -72,5 +75,81 @@ func TestWhatWasDeletedBeforeIsKnown(t *testing.T) {
 	}
 	if keys := one.recordKeys(&deleting, &trace.File{Operations: []trace.Operation{trace.DeleteQuery}}, 1); keys != nil {
 		t.Errorf("keys %v have a history, of which nobody knows what a query deleted", keys)
+	}
+}
+
+// Arms that do the same have one trace, whose file stays when a phase has closed its own, and which no
+// worker can change. Another block has others.
+func TestArmsOfABlockShareTheirTraces(t *testing.T) {
+	t.Parallel()
+	reads := experiment.Phase{Name: "reads", Mix: map[string]float64{"read": 1}, Operations: 64, Order: experiment.Order{Distribution: "uniform"}}
+	inserts := experiment.Phase{Name: "inserts", Mix: map[string]float64{"insert": 1}, Operations: 64, Order: experiment.Order{Distribution: "uniform"}}
+	kept := &keptTraces{}
+	t.Cleanup(kept.forget)
+	arm := func(block int, p experiment.Phase, seed, fresh uint64) phaseTrace {
+		t.Helper()
+		one := tracesOf(1000, p)
+		one.cell.ValueBytes, one.seed, one.past.fresh, one.kept = 100, seed, fresh, kept.of(block)
+		made, err := one.make(&p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	first := arm(1, reads, 1, 0)
+	for name, c := range map[string]struct {
+		of     phaseTrace
+		shares bool
+	}{
+		"another arm":                        {arm(1, reads, 1, 0), true},
+		"an arm that inserted more before":   {arm(1, reads, 1, 5000), true},
+		"another cell":                       {arm(1, reads, 2, 0), false},
+		"inserts":                            {arm(1, inserts, 1, 0), false},
+		"inserts that begin somewhere else":  {arm(1, inserts, 1, 5000), false},
+		"a phase of the same seed and order": {arm(1, experiment.Phase{Name: "x", Mix: reads.Mix, Operations: 65, Order: reads.Order}, 1, 0), false},
+	} {
+		if got := c.of.file == first.file; got != c.shares {
+			t.Errorf("%s: it shares the trace: %v", name, got)
+		}
+	}
+	if a, b := arm(1, inserts, 1, 5000), arm(1, inserts, 1, 6000); a.file == b.file {
+		t.Error("inserts that begin at different indexes have one trace")
+	}
+	files, err := mapFiles(first, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Unmap() })
+	worker, err := os.OpenFile(files.Trace.Name(), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer worker.Close()
+	if _, err := worker.WriteAt([]byte{1}, 0); !errors.Is(err, unix.EPERM) {
+		t.Errorf("a worker wrote into the trace: %v", err)
+	}
+	files.Forget()
+	again, err := mapFiles(arm(1, reads, 1, 0), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Forget()
+	t.Cleanup(func() { _ = again.Unmap() })
+	read, unmap, err := trace.Map(again.Trace.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.Digest(0, len(read.Threads)) != first.file.Digest(0, len(first.file.Threads)) {
+		t.Error("the file of the second arm is another")
+	}
+	if err := unmap(); err != nil {
+		t.Fatal(err)
+	}
+	if arm(2, reads, 1, 0).file == first.file {
+		t.Error("another block has the trace of the first")
+	}
+	kept.most = kept.bytes
+	if made := arm(2, reads, 3, 0); made.written != nil || arm(2, reads, 3, 0).file == made.file {
+		t.Error("a trace is kept for which there is no room")
 	}
 }

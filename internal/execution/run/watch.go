@@ -68,24 +68,25 @@ type watched struct {
 const lanesFine = 64
 
 // begin maps the files and lets the processes, of which each does so many threads, map them and get
-// ready. specs is what the trace was made of where agents do the phase; nil: it is done here.
-func (t *trial) begin(file *trace.File, specs []trace.Spec, recorded []uint64, layout, numbers []int, request *control.Prepare, result *record.Phase) (*watched, error) {
+// ready. The trace has its specs where agents do the phase; none: it is done here.
+func (t *trial) begin(made phaseTrace, layout, numbers []int, request *control.Prepare, result *record.Phase) (*watched, error) {
 	makeFiles := mapFiles
-	if specs != nil {
+	if made.specs != nil {
 		makeFiles = mapCounters
 	}
-	files, err := makeFiles(file, len(layout))
+	files, err := makeFiles(made, len(layout))
 	if err != nil {
 		return nil, err
 	}
-	w := &watched{trial: t, file: file, specs: specs, recorded: recorded, files: files, request: request, result: result,
+	file := made.file
+	w := &watched{trial: t, file: file, specs: made.specs, recorded: made.keys, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
 	w.partition()
 	if files.Trace != nil {
 		request.Trace = files.Trace.Name()
 	}
 	request.Counters = files.CountersFile.Name()
-	if files.HistoryFile != nil && specs == nil {
+	if files.HistoryFile != nil && made.specs == nil {
 		request.History = files.HistoryFile.Name()
 	}
 	if err = w.deal(layout, numbers); err == nil {

@@ -226,7 +226,7 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 	if m.file, err = trace.Generate(s); err != nil {
 		t.Fatal(err)
 	}
-	files, err := mapFiles(m.file, 1)
+	files, err := mapFiles(phaseTrace{file: m.file}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

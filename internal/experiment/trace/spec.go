@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 )
 
@@ -63,6 +64,19 @@ type Spec struct {
 	// Stopped is asked now and then while the trace is made; its error ends that. nil: nothing ends
 	// it.
 	Stopped func() error `json:"-"`
+}
+
+// Same reports whether two lists of specs make the same trace, bit for bit. Where inserts begin is no
+// matter to groups that insert nothing.
+func Same(a, b []Spec) bool {
+	bare := func(s Spec) Spec {
+		s.Stopped = nil
+		if !s.takesFresh() {
+			s.Fresh = 0
+		}
+		return s
+	}
+	return slices.EqualFunc(a, b, func(x, y Spec) bool { return reflect.DeepEqual(bare(x), bare(y)) })
 }
 
 // Bounds of a trace's length, in entries.
