@@ -68,6 +68,11 @@ func driverCatalogue() experiment.Drivers {
 		JarsOf: jarsOf, NullOf: nullOf, ProgramOf: server.Startable(programOf)}
 }
 
+// completeDriver completes a driver's name.
+func completeDriver(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // programOf returns the server that Assay can start for a driver.
 func programOf(driver string) (server.Program, bool) {
 	if n, ok := hostedOf(driver); ok && n.servers != nil {
@@ -180,10 +185,8 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 		Example: `  assay drivers
   assay drivers pebble
   assay drivers --json | jq '.[].name'`,
-		Args: takes(0, 1, "at most one driver's name"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              takes(0, 1, "at most one driver's name"),
+		ValidArgsFunction: completeDriver,
 		RunE: func(c *cobra.Command, args []string) error {
 			var all []store.Description
 			var missing []sideProgram

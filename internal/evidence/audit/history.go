@@ -66,6 +66,7 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 	for i := range t.Threads {
 		records, dropped := h.Records(i)
 		history.Dropped += dropped
+		history.Events = slices.Grow(history.Events, len(records))
 		for _, r := range records {
 			if event, fits := newEvent(number, i, t, r); fits {
 				history.Events = append(history.Events, event)

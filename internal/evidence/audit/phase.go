@@ -15,6 +15,8 @@
 package audit
 
 import (
+	"slices"
+
 	"assay/internal/evidence/counters"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
@@ -105,8 +107,16 @@ type change struct {
 	doubtful bool
 }
 
+// looks says if the phase's trace lists nothing that changes a store.
+func (p *Phase) looks() bool {
+	return len(p.Trace.Operations) > 0 && !slices.ContainsFunc(p.Trace.Operations, trace.Operation.Changes)
+}
+
 // changes calls visit for each entry of a thread's lap that writes or deletes.
 func (p *Phase) changes(thread int, visit func(change)) {
+	if p.looks() {
+		return
+	}
 	var batchDoubt bool
 	doubt := p.Doubt[thread]
 	for position, e := range p.Trace.Threads[thread].Entries {

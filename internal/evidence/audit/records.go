@@ -22,10 +22,12 @@ func (p *Phase) isCompleteLoad() bool {
 // inserts returns how many records the acknowledged inserts and adds of a phase stored, batches'
 // members among them.
 func (p *Phase) inserts() (records uint64) {
+	if p.looks() {
+		return 0
+	}
 	for i := range p.Trace.Threads {
-		for _, o := range [...]trace.Operation{trace.Insert, trace.Add} {
-			records += p.Trace.Threads[i].CountItems(p.Acknowledged[i])[o]
-		}
+		counts := p.Trace.Threads[i].CountItems(p.Acknowledged[i])
+		records += counts[trace.Insert] + counts[trace.Add]
 	}
 	return records
 }
@@ -65,15 +67,11 @@ func Live(phases []Phase) (records uint64, known bool) {
 // worth.
 const keysWalkMax = 1 << 28
 
-// LogicalBytes returns the bytes of keys and values that are live after the phases. It is exact, or
-// not known: where Live does not know, where several lengths of values were written by other than
-// inserts (threads race, and the last one's length stays), or where keys or records (nil: values
-// are plain) have different lengths and there are more than 2^28 of them.
-func LogicalBytes(phases []Phase, keys keyval.KeyShape, record *keyval.RecordShape) (bytes uint64, known bool) {
-	records, known := Live(phases)
-	if !known {
-		return 0, false
-	}
+// LogicalBytes returns the bytes of keys and values that are live after the phases, which left so
+// many records as Live knows of. It is exact, or not known: where several lengths of values were
+// written by other than inserts (threads race, and the last one's length stays), or where keys or
+// records (nil: values are plain) have different lengths and there are more than 2^28 of them.
+func LogicalBytes(phases []Phase, records uint64, keys keyval.KeyShape, record *keyval.RecordShape) (bytes uint64, known bool) {
 	fixed, isFixed := fixedKeyBytes(keys)
 	isFixed = isFixed && record == nil
 	if !isFixed {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
 
@@ -45,7 +46,14 @@ const (
 // jobName is what Kubernetes takes for a name, and for a part of a host's name.
 var jobName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`)
 
-var manifest = template.Must(template.New("manifest").Funcs(template.FuncMap{"q": quotedYAML}).Parse(`
+// parsedYAML parses a text when it is first written: every start of the command would take the time.
+func parsedYAML(text string) func() *template.Template {
+	return sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("yaml").Funcs(template.FuncMap{"q": quotedYAML}).Parse(text))
+	})
+}
+
+var manifest = parsedYAML(`
 {{- if not .ByRun -}}
 # kubectl create secret generic {{.Name}} --from-literal=token=TOKEN --from-literal=nats=nats://HOST:PORT
 # kubectl apply -f THIS
@@ -102,10 +110,10 @@ spec:
           securityContext:
             allowPrivilegeEscalation: false
             capabilities: {drop: [ALL]}
-`))
+`)
 
 // secret has what pods join with: its Job is the owner, so that it goes when that does.
-var secret = template.Must(template.New("secret").Funcs(template.FuncMap{"q": quotedYAML}).Parse(`apiVersion: v1
+var secret = parsedYAML(`apiVersion: v1
 kind: Secret
 metadata:
   name: {{q .Name}}
@@ -118,7 +126,7 @@ metadata:
 stringData:
   token: {{q (print .Token)}}
   nats: {{q .Server}}
-`))
+`)
 
 // Kept is in seconds.
 func (j Job) Kept() int { return int(jobKept.Seconds()) }
@@ -138,7 +146,7 @@ func (j Job) Manifest() (string, error) {
 		return "", fmt.Errorf("the image %q: expected [REGISTRY/]NAME[:TAG]", j.Image)
 	}
 	var out strings.Builder
-	err := manifest.Execute(&out, j)
+	err := manifest().Execute(&out, j)
 	return out.String(), err
 }
 
@@ -146,7 +154,7 @@ func (j Job) Manifest() (string, error) {
 // the NATS server, as pods reach it, with what that asks for.
 func (j Job) Secret(uid string, token Token, server string) (string, error) {
 	var out strings.Builder
-	err := secret.Execute(&out, struct {
+	err := secret().Execute(&out, struct {
 		Job
 		UID    string
 		Token  Token

@@ -232,10 +232,12 @@ func (t *trial) measureSizes(result *record.Phase) {
 	if t.store.Description.Kind == store.None {
 		return
 	}
-	if records, known := audit.Live(t.past.phases); known {
-		result.Sizes.Records = &records
+	records, known := audit.Live(t.past.phases)
+	if !known {
+		return
 	}
-	if bytes, known := audit.LogicalBytes(t.past.phases, t.run.experiment.Keys, t.run.experiment.Values.Record()); known {
+	result.Sizes.Records = &records
+	if bytes, known := audit.LogicalBytes(t.past.phases, records, t.run.experiment.Keys, t.run.experiment.Values.Record()); known {
 		result.Sizes.LogicalBytes = &bytes
 		if memory := t.result.Memory; memory != nil && memory.Bytes != nil && *memory.Bytes > 0 {
 			ratio := float64(bytes) / float64(*memory.Bytes)

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"sync"
 
 	"assay/internal/analysis/compare"
 	"assay/internal/base/format"
@@ -15,7 +16,9 @@ import (
 //go:embed comparison.html
 var comparisonText string
 
-var comparisonPage = template.Must(template.New("comparison").Funcs(functions).Parse(comparisonText))
+var comparisonPage = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("comparison").Funcs(functions).Parse(comparisonText))
+})
 
 // comparison is a comparison as the template takes it. Places are shares of the axis, which is
 // logarithmic.
@@ -64,7 +67,7 @@ func Comparison(w io.Writer, c *column.Comparison) error {
 		}
 		p.Bars = append(p.Bars, bar)
 	}
-	if err := comparisonPage.Execute(w, p); err != nil {
+	if err := comparisonPage().Execute(w, p); err != nil {
 		return fmt.Errorf("write the comparison's page: %w", err)
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -32,7 +33,11 @@ var pageTemplate string
 //go:embed assets
 var assets embed.FS
 
-var parsed = template.Must(template.New("page").Funcs(functions).Parse(pageTemplate))
+// parsed is the page's template. Every start of the command, and of a worker, would take the time to
+// parse it.
+var parsed = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(functions).Parse(pageTemplate))
+})
 
 // Write writes the page. Its links to raw data are those of the result: see [Locate].
 func Write(w io.Writer, r *model.Result) error {
@@ -40,7 +45,7 @@ func Write(w io.Writer, r *model.Result) error {
 	if err != nil {
 		return fmt.Errorf("preparing the report's page: %w", err)
 	}
-	if err := parsed.Execute(w, p); err != nil {
+	if err := parsed().Execute(w, p); err != nil {
 		return fmt.Errorf("writing the report's page: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/internal/base/format"
@@ -196,7 +197,10 @@ type drawing struct {
 	XTicks, YTicks   []tick
 }
 
-var parsed = template.Must(template.New("picture").Parse(`<style>
+// parsed waits for the first picture: every start of the command would take the time.
+var parsed = sync.OnceValue(func() *template.Template { return template.Must(template.New("picture").Parse(pictureText)) })
+
+const pictureText = `<style>
 .loss svg { width: 100%; height: auto; } .loss text { fill: currentColor; font-size: 13px; } .loss .axis { stroke: currentColor; stroke-opacity: .5; }
 .loss .grid { stroke: currentColor; stroke-opacity: .12; } .loss .worst { stroke: #c0392b; stroke-width: 1.5; stroke-dasharray: 3 3; }
 .loss .interval { stroke: #2874a6; stroke-width: 4; stroke-opacity: .6; } .loss circle { fill: #2874a6; }
@@ -218,13 +222,13 @@ var parsed = template.Must(template.New("picture").Parse(`<style>
 <h1>{{.Title}}</h1><p>{{.Note}}</p>
 {{template "picture" .}}
 </body></html>
-{{end}}`))
+{{end}}`
 
 // Page writes the points as a page of its own.
 func Page(w io.Writer, title, note string, points []Point) error {
 	d := drawingOf(points)
 	d.Title, d.Note = title, note
-	return parsed.ExecuteTemplate(w, "page", d)
+	return parsed().ExecuteTemplate(w, "page", d)
 }
 
 // Picture returns the points as a part of a page: the median with its interval, and a dashed line to the
@@ -234,7 +238,7 @@ func Picture(points []Point) (template.HTML, error) {
 		return "", nil
 	}
 	var b strings.Builder
-	err := parsed.ExecuteTemplate(&b, "picture", drawingOf(points))
+	err := parsed().ExecuteTemplate(&b, "picture", drawingOf(points))
 	return template.HTML(b.String()), err
 }
 
