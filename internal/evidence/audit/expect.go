@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"iter"
+
 	"assay/internal/evidence/answers"
 	"assay/internal/experiment/trace"
 )
@@ -41,6 +43,7 @@ func Expect(phases []Phase, indexes []uint64) *Expectation {
 	for i, index := range indexes {
 		x.sampled[index] = i
 	}
+	touched := make([]*history, len(indexes))
 	for number := range phases {
 		x.position[phases[number].Number] = number
 		if phases[number].isCompleteLoad() {
@@ -48,7 +51,7 @@ func Expect(phases []Phase, indexes []uint64) *Expectation {
 			continue
 		}
 		for thread := range phases[number].Trace.Threads {
-			x.addThread(number, thread)
+			x.addThread(number, thread, touched)
 		}
 	}
 	return x
@@ -64,19 +67,21 @@ func (x *Expectation) addLoad(phase int) {
 	}
 }
 
-func (x *Expectation) addThread(phase, thread int) {
+// addThread adds what a thread of a phase did to the sampled records. touched is for its use: one word
+// for each, nil before and after.
+func (x *Expectation) addThread(phase, thread int, touched []*history) {
 	p := &x.phases[phase]
 	t := &p.Trace.Threads[thread]
 	attempted, n := p.Attempted[thread], uint64(len(t.Entries))
 	if attempted == 0 || n == 0 {
 		return
 	}
-	touched := map[int]*history{}
+	var order []int
 	add := func(c change, sample int, sequence uint64) { // of an entry that comes in several laps, the last times alone
 		h := touched[sample]
 		if h == nil {
 			h = &history{phase: phase, thread: thread}
-			touched[sample] = h
+			touched[sample], order = h, append(order, sample)
 		}
 		h.add(c, sequence, p.Acknowledged[thread])
 	}
@@ -90,7 +95,7 @@ func (x *Expectation) addThread(phase, thread int) {
 		}
 		if !c.entry.Grows() || t.Stride == 0 {
 			if sample, ok := x.sampled[c.entry.Index()]; ok {
-				for _, sequence := range lastOccurrences(position, n, p.Acknowledged[thread], attempted) {
+				for sequence := range lastOccurrences(position, n, p.Acknowledged[thread], attempted) {
 					add(c, sample, sequence)
 				}
 				if h := touched[sample]; h != nil && h.puts > 0 && attempted > n+position {
@@ -109,8 +114,9 @@ func (x *Expectation) addThread(phase, thread int) {
 		}
 	})
 	x.addDeletes(p, thread, deletes, add)
-	for sample, h := range touched {
-		x.histories[sample] = append(x.histories[sample], *h)
+	for _, sample := range order {
+		x.histories[sample] = append(x.histories[sample], *touched[sample])
+		touched[sample] = nil
 	}
 }
 
@@ -135,20 +141,18 @@ func (x *Expectation) byResidue(t *trace.Thread) map[uint64][]int {
 	return residues
 }
 
-// lastOccurrences returns the last sequence number below acknowledged, and the last one below
-// attempted, at which the entry at a position came.
-func lastOccurrences(position, n, acknowledged, attempted uint64) []uint64 {
-	var found []uint64
-	for _, end := range [...]uint64{acknowledged, attempted} {
-		if end <= position {
-			continue
+// lastOccurrences are the last sequence number below acknowledged, and the last one below attempted
+// if that is another, at which the entry at a position came.
+func lastOccurrences(position, n, acknowledged, attempted uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		last := func(end uint64) uint64 { return (end-1-position)/n*n + position }
+		if acknowledged > position && !yield(last(acknowledged)) {
+			return
 		}
-		sequence := (end-1-position)/n*n + position
-		if len(found) == 0 || found[0] != sequence {
-			found = append(found, sequence)
+		if attempted > position && (acknowledged <= position || last(attempted) != last(acknowledged)) {
+			yield(last(attempted))
 		}
 	}
-	return found
 }
 
 func (h *history) add(c change, sequence, acknowledged uint64) {
