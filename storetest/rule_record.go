@@ -45,7 +45,8 @@ var lengths = []int{0, 1, 2, 7, 8, 23, 24, 25, 26, 63, 64, 65, 255, 256, 1000, 4
 // lengthsFor returns those that the driver claims to take, and its own limits.
 func (b *bench) lengthsFor() []int {
 	least, limit := b.description.ValueBytesMin, b.description.ValueBytesMax
-	possible := slices.DeleteFunc(slices.Clone(lengths), func(n int) bool { return n < least || limit > 0 && n > limit })
+	refused := func(n int) bool { return n < least || limit > 0 && n > limit }
+	possible := slices.DeleteFunc(slices.Clone(lengths), refused)
 	for _, own := range []int{least, limit} {
 		if own > 0 && own <= testedBytesMax && !slices.Contains(possible, own) {
 			possible = append(possible, own)

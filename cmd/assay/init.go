@@ -43,7 +43,8 @@ existing file is never overwritten. With --preset it is a preset's file; with
 	}
 	c.Flags().StringVar(&preset, "preset", "", "begin with this `preset`")
 	c.Flags().StringVar(&ycsb, "ycsb", "", "make it from this YCSB property `file`")
-	must(c.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("preset",
+		cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 

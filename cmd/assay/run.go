@@ -423,7 +423,8 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() {
 		what = argument + " is a directory; expected a file, a preset or drivers"
 	}
-	return nil, "", errors.New(what + nearOr(argument, slices.Concat(presets.Names(), drivers), "assay list shows the presets and drivers"))
+	hint := nearOr(argument, slices.Concat(presets.Names(), drivers), "assay list shows the presets and drivers")
+	return nil, "", errors.New(what + hint)
 }
 
 // lines is a writer that passes on what it is given line by line.

@@ -198,7 +198,8 @@ func (d *db) leave() error {
 	if err != nil || used || !empty {
 		return err
 	}
-	rows := d.control.Query("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", d.keyspace).IterContext(ctx)
+	rows := d.control.Query("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?",
+		d.keyspace).IterContext(ctx)
 	others := false
 	for table := ""; rows.Scan(&table); {
 		others = others || table != recordsTable && table != sessionsTable

@@ -47,7 +47,8 @@ func (Driver) Describe() store.Description {
 		},
 		Options: []store.Option{
 			{Name: "entry", Type: store.Choice, Default: entryAll, Choices: []string{entryOne, entryAll},
-				Help: "which members handles connect to. one: the first; all: each in turn. Every member has every key, and hands writes to the leader"},
+				Help: "which members handles connect to. one: the first; all: each in turn. " +
+					"Every member has every key, and hands writes to the leader"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "5s", Help: "deadline of one operation (the client has none of its own)"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false",
 				Help: "delete all keys at the first opening of each trial: DELETES EVERYTHING ON THE SERVER, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
@@ -206,7 +207,9 @@ func (d *db) Handle() (store.Handle, error) {
 
 // Settings are what the server tells, which is little.
 func (d *db) Settings() map[string]string {
-	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String(), "driver.entry": d.entry}
+	settings := map[string]string{
+		"version": d.version, "driver.operation_timeout": d.timeout.String(), "driver.entry": d.entry,
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
 	if metrics, err := metricsOf(ctx, &d.http, d.endpoints[0]); err == nil { // what it does not tell is left out

@@ -165,7 +165,9 @@ func (r *Row) sum(t *Table) {
 			}
 			// Where a server is killed, clients connect again before their old connections are gone.
 			if n := o.Course.Connections; n != nil && !o.Faulty() && (r.Connections == nil || *n > *r.Connections) {
-				r.Connections, r.ConnectionsMax = n, t.Run.Experiment.ConnectionsMax(t.Run.Experiment.Stores[o.Planned.Store], t.Run.Experiment.Cells[o.Planned.Cell])
+				e := &t.Run.Experiment
+				most := e.ConnectionsMax(e.Stores[o.Planned.Store], e.Cells[o.Planned.Cell])
+				r.Connections, r.ConnectionsMax = n, most
 			}
 		}
 	}

@@ -60,7 +60,8 @@ func TestAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if content, err := os.ReadFile(again.Name()); err != nil || string(content) != "all" || again.Name() == file.Name() {
+	content, err := os.ReadFile(again.Name())
+	if err != nil || string(content) != "all" || again.Name() == file.Name() {
 		t.Errorf("%s has %q, %v", again.Name(), content, err)
 	}
 	if err := again.Close(); err != nil {

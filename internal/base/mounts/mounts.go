@@ -98,7 +98,10 @@ func Parse(text string) []Mount {
 		if !found || len(left) < 6 || len(right) < 2 {
 			continue
 		}
-		m := Mount{Root: unescape(left[3]), Point: unescape(left[4]), Options: left[5], FileSystem: right[0], Source: unescape(right[1])}
+		m := Mount{
+			Root: unescape(left[3]), Point: unescape(left[4]), Options: left[5],
+			FileSystem: right[0], Source: unescape(right[1]),
+		}
 		if len(right) > 2 {
 			m.Options = joinOptions(m.Options, right[2])
 		}

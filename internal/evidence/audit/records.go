@@ -71,7 +71,9 @@ const keysWalkMax = 1 << 28
 // many records as Live knows of. It is exact, or not known: where several lengths of values were
 // written by other than inserts (threads race, and the last one's length stays), or where keys or
 // records (nil: values are plain) have different lengths and there are more than 2^28 of them.
-func LogicalBytes(phases []Phase, records uint64, keys keyval.KeyShape, record *keyval.RecordShape) (bytes uint64, known bool) {
+func LogicalBytes(
+	phases []Phase, records uint64, keys keyval.KeyShape, record *keyval.RecordShape,
+) (bytes uint64, known bool) {
 	fixed, isFixed := fixedKeyBytes(keys)
 	isFixed = isFixed && record == nil
 	if !isFixed {

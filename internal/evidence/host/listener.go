@@ -148,7 +148,8 @@ func readListening() (all []tcpSocket) {
 func inState(table procfs.NetIPSocket, state uint64) (all []tcpSocket) {
 	for _, l := range table {
 		if address, ok := netip.AddrFromSlice(l.LocalAddr); ok && l.St == state {
-			all = append(all, tcpSocket{local: netip.AddrPortFrom(address.Unmap(), uint16(l.LocalPort)), inode: uint32(l.Inode)})
+			local := netip.AddrPortFrom(address.Unmap(), uint16(l.LocalPort))
+			all = append(all, tcpSocket{local: local, inode: uint32(l.Inode)})
 		}
 	}
 	return all

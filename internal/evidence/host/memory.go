@@ -240,7 +240,11 @@ func cgroupV1(seen []mounts.Mount, membership, controller string) (point, path s
 // in it.
 func cgroupV2(seen []mounts.Mount, membership, controller string) (point, path string, found bool) {
 	for _, m := range seen {
-		if m.FileSystem != "cgroup2" || !slices.Contains(strings.Fields(readString(filepath.Join(m.Point, "cgroup.controllers"))), controller) {
+		if m.FileSystem != "cgroup2" {
+			continue
+		}
+		controllers := strings.Fields(readString(filepath.Join(m.Point, "cgroup.controllers")))
+		if !slices.Contains(controllers, controller) {
 			continue
 		}
 		for line := range strings.Lines(membership) {

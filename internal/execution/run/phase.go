@@ -237,7 +237,8 @@ func (t *trial) measureSizes(result *record.Phase) {
 		return
 	}
 	result.Sizes.Records = &records
-	if bytes, known := audit.LogicalBytes(t.past.phases, records, t.run.experiment.Keys, t.run.experiment.Values.Record()); known {
+	e := t.run.experiment
+	if bytes, known := audit.LogicalBytes(t.past.phases, records, e.Keys, e.Values.Record()); known {
 		result.Sizes.LogicalBytes = &bytes
 		if memory := t.result.Memory; memory != nil && memory.Bytes != nil && *memory.Bytes > 0 {
 			ratio := float64(bytes) / float64(*memory.Bytes)

@@ -82,8 +82,11 @@ func TestWhatWasDeletedBeforeIsKnown(t *testing.T) {
 // worker can change. Another block has others.
 func TestArmsOfABlockShareTheirTraces(t *testing.T) {
 	t.Parallel()
-	reads := experiment.Phase{Name: "reads", Mix: map[string]float64{"read": 1}, Operations: 64, Order: experiment.Order{Distribution: "uniform"}}
-	inserts := experiment.Phase{Name: "inserts", Mix: map[string]float64{"insert": 1}, Operations: 64, Order: experiment.Order{Distribution: "uniform"}}
+	phaseOf := func(operation string, operations uint64) experiment.Phase {
+		return experiment.Phase{Name: "x", Mix: map[string]float64{operation: 1}, Operations: operations,
+			Order: experiment.Order{Distribution: "uniform"}}
+	}
+	reads, inserts := phaseOf("read", 64), phaseOf("insert", 64)
 	kept := &keptTraces{}
 	t.Cleanup(kept.forget)
 	arm := func(block int, p experiment.Phase, seed, fresh uint64) phaseTrace {
@@ -106,7 +109,7 @@ func TestArmsOfABlockShareTheirTraces(t *testing.T) {
 		"another cell":                       {arm(1, reads, 2, 0), false},
 		"inserts":                            {arm(1, inserts, 1, 0), false},
 		"inserts that begin somewhere else":  {arm(1, inserts, 1, 5000), false},
-		"a phase of the same seed and order": {arm(1, experiment.Phase{Name: "x", Mix: reads.Mix, Operations: 65, Order: reads.Order}, 1, 0), false},
+		"a phase of the same seed and order": {arm(1, phaseOf("read", 65), 1, 0), false},
 	} {
 		if got := c.of.file == first.file; got != c.shares {
 			t.Errorf("%s: it shares the trace: %v", name, got)

@@ -69,7 +69,9 @@ const lanesFine = 64
 
 // begin maps the files and lets the processes, of which each does so many threads, map them and get
 // ready. The trace has its specs where agents do the phase; none: it is done here.
-func (t *trial) begin(made phaseTrace, layout, numbers []int, request *control.Prepare, result *record.Phase) (*watched, error) {
+func (t *trial) begin(
+	made phaseTrace, layout, numbers []int, request *control.Prepare, result *record.Phase,
+) (*watched, error) {
 	makeFiles := mapFiles
 	if made.specs != nil {
 		makeFiles = mapCounters
@@ -79,8 +81,8 @@ func (t *trial) begin(made phaseTrace, layout, numbers []int, request *control.P
 		return nil, err
 	}
 	file := made.file
-	w := &watched{trial: t, file: file, specs: made.specs, recorded: made.keys, files: files, request: request, result: result,
-		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
+	w := &watched{trial: t, file: file, specs: made.specs, recorded: made.keys, files: files,
+		request: request, result: result, fine: len(file.Threads)*len(file.Operations) <= lanesFine}
 	w.partition()
 	if files.Trace != nil {
 		request.Trace = files.Trace.Name()

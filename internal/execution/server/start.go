@@ -164,7 +164,8 @@ func closedBelow(directory string, u *syscall.Credential) error {
 		if closed, err := closedTo(above, u); err != nil {
 			return err
 		} else if closed {
-			return fmt.Errorf("user %d has no access to %s: --data DIR puts the stores' directories elsewhere", u.Uid, above)
+			return fmt.Errorf("user %d has no access to %s: --data DIR puts the stores' directories elsewhere",
+				u.Uid, above)
 		}
 	}
 	return nil

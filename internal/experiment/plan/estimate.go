@@ -193,10 +193,12 @@ func (e Estimate) String() string {
 	text += fmt.Sprintf(", about %s to %s", lengthText(e.SecondsLow), lengthText(e.SecondsHigh))
 	var beside []string
 	if e.LoadRecords > 0 {
-		beside = append(beside, fmt.Sprintf("loads (%s records, %s in all)", format.Count(e.LoadRecords), format.Bytes(float64(e.LoadBytes))))
+		beside = append(beside, fmt.Sprintf("loads (%s records, %s in all)",
+			format.Count(e.LoadRecords), format.Bytes(float64(e.LoadBytes))))
 	}
 	if e.Starts > 0 {
-		beside = append(beside, fmt.Sprintf("the start of %s (some take half a minute)", format.Plural(e.Starts, "server", "")))
+		beside = append(beside, fmt.Sprintf("the start of %s (some take half a minute)",
+			format.Plural(e.Starts, "server", "")))
 	}
 	if len(beside) > 0 {
 		text += "; not included: " + format.List(beside)

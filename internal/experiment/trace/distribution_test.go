@@ -262,7 +262,10 @@ func TestBelowIsUniform(t *testing.T) {
 
 // Numbers are scaled and split as package math does, bit for bit.
 func TestScaleAndSplit(t *testing.T) {
-	for _, x := range []float64{0.5, math.Nextafter(1, 0), 1, math.Sqrt2, 1.42, 3, 1e-300, 0x1p-1022, 0x1p-1060, 1e300, math.MaxFloat64, math.Inf(1)} {
+	for _, x := range []float64{
+		0.5, math.Nextafter(1, 0), 1, math.Sqrt2, 1.42, 3,
+		1e-300, 0x1p-1022, 0x1p-1060, 1e300, math.MaxFloat64, math.Inf(1),
+	} {
 		m, e := split(x)
 		if wantM, wantE := math.Frexp(x); m != wantM || e != wantE {
 			t.Errorf("split %g: %g × 2^%d, want %g × 2^%d", x, m, e, wantM, wantE)

@@ -198,7 +198,9 @@ type drawing struct {
 }
 
 // parsed waits for the first picture: every start of the command would take the time.
-var parsed = sync.OnceValue(func() *template.Template { return template.Must(template.New("picture").Parse(pictureText)) })
+var parsed = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("picture").Parse(pictureText))
+})
 
 const pictureText = `<style>
 .loss svg { width: 100%; height: auto; } .loss text { fill: currentColor; font-size: 13px; } .loss .axis { stroke: currentColor; stroke-opacity: .5; }

@@ -403,7 +403,8 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 		}
 	}
 	room := gridWidth(prepared(columns)) <= p.width
-	if kept, _ := fitting(prepared(columns), p.width); !slices.ContainsFunc(kept, func(c gridColumn) bool { return c.keep == keepInterval }) {
+	kept, _ := fitting(prepared(columns), p.width)
+	if !slices.ContainsFunc(kept, func(c gridColumn) bool { return c.keep == keepInterval }) {
 		hideIntervals(parts)
 	}
 	used.parts = append(used.parts, parts...)
