@@ -55,6 +55,7 @@ func TestAgentsDoWhatOneMachineDoes(t *testing.T) {
 
 // Four agents load a cluster of three servers.
 func TestAgentsLoadACluster(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	cluster := strings.Replace(agentsRun, "server: start", "server: {start: true, count: 3}", 1)
 	trial := agentsAndOneMachine(t, installed(t, "redis"), 4, cluster)
@@ -161,6 +162,7 @@ step_timeout: 300s
 
 // A clock that is hours away costs the start nothing: it is known to the round trip.
 func TestAnAgentWhoseClockIsAway(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	p := installed(t, "redis")
 	away := []string{"unshare", "--time", "--monotonic", "5000", "--fork", "--kill-child"}

@@ -165,6 +165,7 @@ func TestAProcessThatIsKilledIsTold(t *testing.T) {
 }
 
 func TestAllProcessesKilledEndTheTrial(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, p := inProcesses(t, func(pids []int, _ int) {
 		for _, pid := range pids {
@@ -204,6 +205,7 @@ func TestProcessesOutliveTheirServer(t *testing.T) {
 
 // One of the processes is stopped from outside: it can't end the phase, and is killed for that.
 func TestAProcessThatHangsIsKilledAlone(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, p := inProcesses(t, func(pids []int, _ int) { _ = syscall.Kill(pids[3], syscall.SIGSTOP) }, "step_timeout: 300s", "step_timeout: 20s")
 	if trial.State != record.Failed || trial.Cause != finding.CauseHung || !strings.Contains(trial.Error, "process 4 of 5") || len(p.Gone) != 1 || p.Gone[0].Process != 3 {

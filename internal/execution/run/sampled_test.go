@@ -12,6 +12,7 @@ import (
 
 // One operation in ten is timed, as the trial's phases say; a worker that times others is marked.
 func TestSampledTimesAreCounted(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for name, worker := range map[string]string{"honest": own(), "times-unasked": liar("times-unasked")} {
 		t.Run(name, func(t *testing.T) {

@@ -87,6 +87,7 @@ func againIn(run *record.Run) (again []string) {
 }
 
 func TestSpoiltTrialsRunAgain(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	is := func(p plan.Trial, block int, role plan.Role) bool { return p.Block == block && p.Role == role }
 	for _, c := range []struct {
@@ -141,6 +142,7 @@ func TestSpoiltTrialsRunAgain(t *testing.T) {
 
 // A machine that is always busy costs a quarter more trials, not three times as many.
 func TestRepeatsAreBounded(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	result, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3\nrepeats: 9"), func(plan.Trial) *record.Machine { return busy() })
 	if len(againIn(run)) != 3 || result != (Result{Planned: 9, Marked: 9}) {
@@ -153,6 +155,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 
 // The figures of a block are those of the good try.
 func TestTheGoodTryCounts(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3"), func(p plan.Trial) *record.Machine {
 		if p.Role == plan.Measured && p.Block < 3 && p.Again == 0 {

@@ -27,7 +27,7 @@ keys: {format: decimal, digits: 12}
 phases:
   - {name: load, load: true}
   - {name: get, mix: {read: 1}, operations: 500}
-step_timeout: 2s
+step_timeout: 5s
 `
 
 // A server that answers no more, from some request on or each second time, costs a bounded time,
@@ -68,6 +68,9 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 				t.Errorf("it was asked %d times", asked)
 			}
 			if c.load {
+				if len(trial.Phases) == 0 {
+					t.Fatalf("%s: %s", trial.State, trial.Error)
+				}
 				last := trial.Phases[len(trial.Phases)-1]
 				if trial.State != record.Failed || trial.Cause != finding.CauseSilent || last.EndedBy != record.EndedUnanswered {
 					t.Errorf("%s, %s: %s; ended by %q", trial.State, trial.Cause, trial.Error, last.EndedBy)

@@ -33,6 +33,7 @@ sample: 50ms
 // A process that something outside stopped is no store that stalls, and a store that stalls is no
 // such process.
 func TestAStopFromOutsideIsNoStall(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
 		driver string
