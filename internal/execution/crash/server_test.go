@@ -57,7 +57,7 @@ func serverTarget(t *testing.T, driver store.Driver, p server.Program, class sto
 		Store: experiment.Store{Name: d.Name, Driver: d.Name, Description: d, Server: &experiment.Server{Count: 1}},
 		Cell:  experiment.Cell{Durability: class, LossWindow: 3 * time.Second, ValueBytes: 100, Threads: 4, Handles: control.HandlesPerThread},
 		Keys:  keyval.KeyShape{Format: keyval.Binary, Bytes: 16, Prefix: experiment.KeyPlaceholder + ":"}, PoolBytes: 1 << 16, PoolSeed: 1,
-		Records: 100, Operations: 800,
+		Records: 100, Operations: 300,
 	}, o
 }
 
