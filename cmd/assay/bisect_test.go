@@ -33,7 +33,7 @@ func TestHistoryBisect(t *testing.T) {
 		t.Fatal(err)
 	}
 	git("init", "-q")
-	const planted, broken = 26, 24
+	const planted, broken = 18, 16
 	run := func(name string, rate float64) {
 		shape := quiet(rate)
 		shape.Seconds, shape.Blocks = 12, 3
@@ -42,7 +42,7 @@ func TestHistoryBisect(t *testing.T) {
 	run("fast", 100.1e3)
 	run("slow", 80.1e3)
 	var culprit, unfit string
-	for i := 1; i <= 40; i++ {
+	for i := 1; i <= 28; i++ {
 		speed := "fast"
 		if i >= planted {
 			speed = "slow"
@@ -79,14 +79,14 @@ func TestHistoryBisect(t *testing.T) {
 	}
 	found := bisect(fmt.Sprintf(`cp -r %s/"$(cat speed)" "$ASSAY_OUT"`, directory))
 	found.wants(t, 0)
-	wantParts(t, "bisect", found.stdout, "Commit "+culprit[:10]+" changed rate of changed in put (D1): 100,", "number 26")
+	wantParts(t, "bisect", found.stdout, "Commit "+culprit[:10]+" changed rate of changed in put (D1): 100,", "number 18")
 	wantParts(t, "what it says meanwhile", found.stderr, "before the change", unfit[:10]+" is skipped: CMD: exit status")
 	if left := git("worktree", "list", "--porcelain"); strings.Count(left, "worktree ") != 1 {
 		t.Errorf("checkouts are left: %s", left)
 	}
 	failing := bisect("false")
 	failing.wants(t, 0)
-	wantParts(t, "where nothing can be measured", failing.stdout, "commits changed rate", "number 26", "could not be measured")
+	wantParts(t, "where nothing can be measured", failing.stdout, "commits changed rate", "number 18", "could not be measured")
 	none := bisect("--arm", "still", "true")
 	none.wants(t, 2)
 	wantParts(t, "where nothing changed", none.stderr, "no change for the worse")

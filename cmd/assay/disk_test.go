@@ -81,7 +81,7 @@ func TestDiskThatOthersFill(t *testing.T) {
 	t.Parallel()
 	disk := small(t, "size=4m")
 	directory := filepath.Join(disk, "run")
-	p := start(t, nil, "run", written(t, "one.yaml", oneStore+"sample: 10ms\n"), "--out", directory, "--plain")
+	p := start(t, nil, "run", written(t, "one.yaml", paced+"sample: 10ms\n"), "--out", directory, "--plain")
 	eventually(t, func() bool { return underWay(directory) }, func() string { return "no phase got under way:\n" + p.stderr.String() })
 	filler := filepath.Join(disk, "filler")
 	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
@@ -143,7 +143,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
 	disk := small(t, "size=8m")
 	done := filepath.Join(disk, "done")
-	fine(t, assay(t, "run", written(t, "one.yaml", strings.Replace(oneStore, "for: 1200ms", "for: 100ms", 1)), "--out", done), done)
+	fine(t, assay(t, "run", written(t, "one.yaml", oneStore), "--out", done), done)
 	if err := unix.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestReadOnlyDisk(t *testing.T) {
 func TestLittleSharedMemory(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	file := written(t, "one.yaml", strings.Replace(oneStore, "for: 1200ms", "for: 100ms", 1))
+	file := written(t, "one.yaml", oneStore)
 	const (
 		apart  = `unshare -m --propagation private sh -c '`
 		little = apart + `mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$0" run "$1" --out "$2" --no-html' "$@"`

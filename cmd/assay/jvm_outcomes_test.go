@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"assay/internal/base/finding"
@@ -49,29 +51,42 @@ step_timeout: 3m
 	}
 }
 
-// failingClasses compiles testdata/failing in a folder of the test's own, whose jar is failing.jar.
+// compiledClasses is testdata/failing, compiled once, whose jar is failing.jar. Tests only read it.
+var compiledClasses = sync.OnceValues(func() (folder string, err error) {
+	jars, err := filepath.Abs("../../bin/jvm/assay-host/jars")
+	if err != nil {
+		return "", err
+	}
+	folder = filepath.Join(filepath.Dir(program), "failing")
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", "failing"))); err != nil {
+		return "", err
+	}
+	return folder, errors.Join(
+		inFolder(folder, "javac", "--release", "17", "-Xlint:all", "-Werror", "-cp", filepath.Join(jars, "*"), "failing/FailingDriver.java"),
+		inFolder(folder, "jar", "cf", "failing.jar", "failing", "META-INF"))
+})
+
+// failingClasses returns a copy of compiledClasses of the test's own.
 func failingClasses(t *testing.T) (folder string) {
 	t.Helper()
-	jars, err := filepath.Abs("../../bin/jvm/assay-host/jars")
+	compiled, err := compiledClasses()
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder = t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", "failing"))); err != nil {
+	if err := os.CopyFS(folder, os.DirFS(compiled)); err != nil {
 		t.Fatal(err)
 	}
-	inFolder(t, folder, "javac", "--release", "17", "-Xlint:all", "-Werror", "-cp", filepath.Join(jars, "*"), "failing/FailingDriver.java")
-	inFolder(t, folder, "jar", "cf", "failing.jar", "failing", "META-INF")
 	return folder
 }
 
-func inFolder(t *testing.T, folder, program string, arguments ...string) {
-	t.Helper()
+func inFolder(folder, program string, arguments ...string) error {
 	command := exec.Command(program, arguments...)
 	command.Dir = folder
 	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%s %v: %v\n%s", program, arguments, err, output)
+		return fmt.Errorf("%s %v: %w\n%s", program, arguments, err, output)
 	}
+	return nil
 }
 
 // A JVM without direct memory, one that is killed and one that does nothing but collect garbage are
@@ -147,7 +162,9 @@ func TestJVMThatDoesNotStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inFolder(t, folder, "jar", "cf", "newer.jar", "failing", "META-INF")
+	if err := inFolder(folder, "jar", "cf", "newer.jar", "failing", "META-INF"); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct{ arguments, says string }{
 		"option":      {"-XX:+NoSuch", "the worker died: exit status 1; it last wrote: Unrecognized VM option 'NoSuch'"},
 		"heap":        {"-Xmx1k", "it last wrote: Too small maximum heap"},

@@ -353,7 +353,7 @@ values: {bytes: 100}
 durability: D0
 phases:
   - {name: load, load: true, batch: 100}
-  - {name: update, mix: {update: 1}, order: uniform, for: 1200ms}
+  - {name: update, mix: {update: 1}, order: uniform, operations: 1000}
 blocks: 1
 busy_machine: tell
 step_timeout: 300s
@@ -361,7 +361,7 @@ step_timeout: 300s
 
 // paced is the same for tests of how a run ends, which need its phases' length and not their rate:
 // it takes a tenth of the processor, of which other tests have the rest.
-var paced = strings.Replace(oneStore, "for: 1200ms", "rate: 100, for: 1200ms", 1)
+var paced = strings.Replace(oneStore, "operations: 1000", "rate: 100, for: 1200ms", 1)
 
 // readable holds a run directory against what a person needs of it after any end: the report can be
 // shown, without internal words, and nothing of the store's data is left. It returns the run.

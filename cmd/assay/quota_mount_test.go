@@ -37,7 +37,7 @@ func TestDoctorCleansWhatAKilledConductorLeft(t *testing.T) {
 	for _, place := range []string{"run directory", "data root"} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
-			text := strings.Replace(oneStore, "[memory]", "[bbolt]", 1) + "disk_quota: 64MiB\ndisk_quota_by: mount\n"
+			text := strings.Replace(paced, "[memory]", "[bbolt]", 1) + "disk_quota: 64MiB\ndisk_quota_by: mount\n"
 			text = strings.Replace(text, "durability: D0", "durability: D1", 1)
 			data, more := "", []string(nil)
 			if place == "data root" {

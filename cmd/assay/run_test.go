@@ -71,7 +71,7 @@ func TestRunSmoke(t *testing.T) {
 func TestRunWithoutOutMakesADirectoryHere(t *testing.T) {
 	t.Parallel()
 	here := t.TempDir()
-	text := strings.Replace(oneStore, "for: 1200ms", "for: 100ms", 1)
+	text := strings.Replace(paced, "for: 1200ms", "for: 100ms", 1)
 	e := assayIn(t, here, text, "run", "-", "--no-html")
 	made, err := filepath.Glob(filepath.Join(here, "assay-one-*"))
 	if err != nil || len(made) != 1 {
@@ -93,7 +93,7 @@ func TestRunWithoutOutMakesADirectoryHere(t *testing.T) {
 func TestFailedTrialsAreSaid(t *testing.T) {
 	t.Parallel()
 	text := strings.ReplaceAll(oneStore, "[memory]", "[{driver: crashes-exit, worker: "+hosted()+"}]")
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "D0", "D1"), "for: 1200ms", "for: 100ms")
+	text = strings.ReplaceAll(text, "D0", "D1")
 	directory := filepath.Join(t.TempDir(), "run")
 	e := assay(t, "run", written(t, "crash.yaml", text), "--out", directory)
 	e.wants(t, exitTrials, "2 of 4 trials failed", "exit status 3")
@@ -123,7 +123,7 @@ func TestManyThreads(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") == "1" {
 		threads = 10_000
 	}
-	text := strings.ReplaceAll(strings.ReplaceAll(oneStore, "blocks: 1", fmt.Sprintf("blocks: 1\nthreads: %d\nhandles: shared", threads)), "for: 1200ms", "for: 300ms")
+	text := strings.ReplaceAll(strings.ReplaceAll(oneStore, "blocks: 1", fmt.Sprintf("blocks: 1\nthreads: %d\nhandles: shared", threads)), "operations: 1000", "operations: 3000")
 	text = strings.ReplaceAll(text, "records: 500", "records: 20000")
 	directory := filepath.Join(t.TempDir(), "run")
 	run := fine(t, assay(t, "run", written(t, "threads.yaml", text), "--out", directory, "--no-html"), directory)
@@ -137,7 +137,7 @@ func TestManyThreads(t *testing.T) {
 // The command that a report prints makes the same trials, from whatever the run was made.
 func TestThePrintedCommandDoesTheRunAgain(t *testing.T) {
 	t.Parallel()
-	short := strings.ReplaceAll(oneStore, "1200ms", "50ms")
+	short := strings.ReplaceAll(paced, "1200ms", "50ms")
 	for name, c := range map[string]struct {
 		input     string
 		arguments []string

@@ -12,8 +12,6 @@ import (
 	"time"
 )
 
-var brief = strings.Replace(oneStore, "for: 1200ms", "for: 50ms", 1)
-
 // However many runs begin in one second, each has a directory of its own.
 func TestRunsOfOneSecondHaveDirectoriesOfTheirOwn(t *testing.T) {
 	here := t.TempDir()
@@ -48,7 +46,7 @@ func TestRunsBegunAtOnce(t *testing.T) {
 	here := t.TempDir()
 	var runs []*process
 	for range 3 {
-		runs = append(runs, start(t, func(c *exec.Cmd) { c.Dir, c.Stdin = here, strings.NewReader(brief) }, "run", "-", "--no-html"))
+		runs = append(runs, start(t, func(c *exec.Cmd) { c.Dir, c.Stdin = here, strings.NewReader(oneStore) }, "run", "-", "--no-html"))
 	}
 	for _, p := range runs {
 		e := p.end(t)
@@ -66,7 +64,7 @@ func TestRunsBegunAtOnce(t *testing.T) {
 func TestRunSaysItsDirectory(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	e := assayIn(t, "", brief, "run", "-", "--out", directory, "--no-html")
+	e := assayIn(t, "", oneStore, "run", "-", "--out", directory, "--no-html")
 	fine(t, e, directory)
 	said, trial := strings.Index(e.stderr, "\nRun directory: "+directory+"\n"), strings.Index(e.stderr, "Trial: ")
 	if said < 0 || trial < said {
@@ -89,7 +87,7 @@ func TestRefusedRunLeavesNoDirectory(t *testing.T) {
 		{"run", "-", "--data", unwritable, "--out", "mine"},
 		{"run", "-", "--out", unwritable + "/run"},
 	} {
-		assayIn(t, here, brief, arguments...).wants(t, exitUsage, unwritable)
+		assayIn(t, here, oneStore, arguments...).wants(t, exitUsage, unwritable)
 	}
 	left, err := os.ReadDir(here)
 	if err != nil || len(left) != 1 || left[0].Name() != "mine" {
@@ -104,7 +102,7 @@ func TestRunWithoutItsMemoryLimitLeavesNoDirectory(t *testing.T) {
 		t.Skip("skipped: cgroups can't be taken away from a process here")
 	}
 	here := t.TempDir()
-	file := written(t, "limited.yaml", brief+"memory_limit: 256MiB\n")
+	file := written(t, "limited.yaml", oneStore+"memory_limit: 256MiB\n")
 	const script = `cd "$2" && unshare -m --propagation private sh -c 'umount -l /sys/fs/cgroup && exec "$0" run "$1" --out a/b --no-html' "$0" "$1"`
 	shell(t, script, program, file, here).wants(t, exitUsage, "memory limit")
 	if left, err := os.ReadDir(here); err != nil || len(left) > 0 {
