@@ -156,7 +156,7 @@ func TestCtrlCLeavesNoKeysOnANamedServer(t *testing.T) {
 			for _, in := range []string{"load", "grow"} {
 				text := s.experiment
 				if in == "load" {
-					text = strings.Replace(text, "records: 3000", "records: 1e5", 1)
+					text = strings.Replace(text, "records: 3000", "records: 5e4", 1)
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				stop := func() { cancel(Stopped{"SIGINT"}) }
@@ -314,7 +314,7 @@ func TestKeysOfASilentServerAreTold(t *testing.T) {
 	root := t.TempDir()
 	thaw := func() {}
 	freeze := sync.OnceFunc(func() { thaw = servertest.Freeze(i) })
-	result, err := runTextWith(t.Context(), strings.Replace(text, "records: 3000", "records: 2e5", 1), filepath.Join(root, "run"),
+	result, err := runTextWith(t.Context(), strings.Replace(text, "records: 3000", "records: 1e5", 1), filepath.Join(root, "run"),
 		func(o *Options) { o.View = &stoppingView{View: live.NewPlain(discard{}), from: "load", stop: freeze} })
 	thaw()
 	if err != nil || result.Failed != 1 || result.Left == "" {

@@ -179,7 +179,7 @@ func TestAClientThatBurnsItsCPUIsTold(t *testing.T) {
 	t.Parallel()
 	ofFigures(t)
 	for _, driver := range []string{"burning", "waiting"} {
-		text := strings.NewReplacer("threads: 2", "threads: 1", "600s, operations: 60000", "1s", "worker:", "endpoints: ['"+startServer(t)+"'], worker:").Replace(inserts(driver, "D0", ""))
+		text := strings.NewReplacer("threads: 2", "threads: 1", "600s, operations: 60000", "500ms", "worker:", "endpoints: ['"+startServer(t)+"'], worker:").Replace(inserts(driver, "D0", ""))
 		trial, _, run := runCounted(t, text, driver, "")
 		result, err := tell.Result(run)
 		if err != nil {
