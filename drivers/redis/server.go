@@ -140,7 +140,11 @@ func ask(ctx context.Context, i *server.Instance, talk func(connection) error) e
 	if err != nil {
 		return err
 	}
-	c := newConnection(i.Endpoint(), time.Second, entry{access: access})
+	patience := time.Minute
+	if deadline, bounded := ctx.Deadline(); bounded {
+		patience = time.Until(deadline)
+	}
+	c := newConnection(i.Endpoint(), patience, entry{access: access})
 	if err := c.Dial(ctx); err != nil {
 		return err
 	}
