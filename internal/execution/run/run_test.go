@@ -115,7 +115,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		if err := parallel.Value.Set("4"); err != nil { // most of a test is waiting for phases to end
+		if err := parallel.Value.Set("6"); err != nil { // most of a test is waiting for phases to end
 			panic(err)
 		}
 	}
