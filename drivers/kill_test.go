@@ -101,7 +101,7 @@ func TestAcknowledgedWritesSurviveTheProcess(t *testing.T) {
 
 func killWriter(t *testing.T, name string, c store.Config) (acknowledged uint64) {
 	t.Helper()
-	const killAfter = 1500
+	const killAfter = 300 // what is lost are the last ones, however many there were
 	writer := exec.Command(os.Args[0])
 	writer.Env = append(os.Environ(), writerDriver+"="+name, writerClass+"="+string(c.Durability), writerDirectory+"="+c.Directory)
 	writer.Stderr = os.Stderr
