@@ -241,9 +241,18 @@ func (b *bench) base(keys keyval.KeyShape) uint64 {
 	return base
 }
 
-// many returns how many operations a rule does that does many: fewer where each takes long, or looks
-// through all records.
+// many returns how many operations a rule does that does many: fewer for a brief check, and as
+// [bench.rare] has it.
 func (b *bench) many(n int) int {
+	if b.target.Brief {
+		return max(n/5, 1)
+	}
+	return b.rare(n)
+}
+
+// rare returns how many operations a rule does that looks for what happens seldom: fewer only where
+// each takes long, or looks through all records.
+func (b *bench) rare(n int) int {
 	if b.target.Slow || b.description.IndexesIdle {
 		return max(n/5, 1)
 	}

@@ -254,7 +254,7 @@ func queryManyRule(b *bench) error {
 			return err
 		}
 		asked, expected := s.reader(), 0
-		queries := b.many(300)
+		queries := b.rare(300)
 		for i := range uint64(queries) {
 			index := base + i%askedRecords
 			asked.do(0, trace.Query, index, number(equalTo(columnGroup, askedMax).Name))

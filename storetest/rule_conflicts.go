@@ -56,7 +56,7 @@ func writeConflictsRule(b *bench) error {
 	if err := b.openFor(opening{threads: threads}); err != nil {
 		return err
 	}
-	s := &beside{bench: b, threads: threads, records: b.many(besideRecords), base: b.base(b.keys()), model: model{}}
+	s := &beside{bench: b, threads: threads, records: b.rare(besideRecords), base: b.base(b.keys()), model: model{}}
 	err := s.phase("inserts beside each other", func(script *script, thread int) {
 		for i := range s.records {
 			script.do(thread, trace.Insert, s.index(thread, i), 24+300*(i%5))

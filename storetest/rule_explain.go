@@ -45,7 +45,7 @@ func (s *records) explained() error {
 	if limit := s.description.BatchMax; limit > 0 {
 		most = min(most, limit)
 	}
-	records := uint64(s.many(explainedRecords))
+	records := uint64(s.rare(explainedRecords))
 	switch {
 	case s.description.IndexesIdle:
 		records = explainedIdle

@@ -18,6 +18,9 @@ const (
 	handlesAsync        = control.HandlesAsync
 )
 
+// mixedRounds have each of mixed's operations.
+const mixedRounds = 3
+
 // mixed fills a script with operations of all lengths: each thread writes, overwrites, reads and
 // deletes records of its own.
 func (b *bench) mixed(s *script, rounds int) {
@@ -89,7 +92,7 @@ func handlesRule(mode string) func(b *bench) error {
 		if mode == handlesPerOperation {
 			rounds = 10 // a server may start a process for each
 		}
-		b.mixed(s, b.many(rounds))
+		b.mixed(s, max(b.many(rounds), mixedRounds))
 		timed := d.HandleTimes && (mode == handlesPool || mode == handlesPerOperation)
 		if timed {
 			s.flags |= trace.FlagHandleTimes

@@ -63,6 +63,9 @@ type Target struct {
 	// Slow says that its operations take milliseconds, and those in each other's way seconds: rules
 	// that do many ask for a fifth of them, and conditional writes of one key may time out.
 	Slow bool
+	// Brief says that rules which do many operations do a fifth of them, where that still shows each
+	// misbehaviour that the kit's own tests know.
+	Brief bool
 	// StepTimeout is how long one request may take before the worker counts as hung and is killed;
 	// 0: 10 minutes.
 	StepTimeout time.Duration

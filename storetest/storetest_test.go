@@ -47,7 +47,7 @@ func serve(kind string) int {
 }
 
 func target(t *testing.T, kind, driver string) Target {
-	return Target{Command: []string{os.Args[0], asWorker, kind}, Driver: driver, TempDir: t.TempDir()}
+	return Target{Command: []string{os.Args[0], asWorker, kind}, Driver: driver, TempDir: t.TempDir(), Brief: os.Getenv("ASSAY_LONG") != "1"}
 }
 
 func report(t *testing.T, target Target) Report {

@@ -123,6 +123,7 @@ func target(t *testing.T, program, driver string, endpoints []string, options ma
 	t.Helper()
 	target := storetest.Target{
 		Command: append([]string{worker(built(t), program)}, quick...), Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
+		Brief: !long(),
 	}
 	if !long() {
 		switch target.Rules = ofStore; {
