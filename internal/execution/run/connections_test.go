@@ -242,7 +242,8 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 		{"leaking", "per_thread", 2, 3, 0, finding.ConnectionsGrow, 0, -1},
 		{"surging", "pool(1)", 2, 2, 7, finding.ConnectionsStay, surgeAfter, 5},
 		{"losing", "per_thread", 2, 3, 10, "", surgeAfter, 7},
-		{"stalling", "per_thread", 2, 3, 0, "", surgeAfter, 0},
+		// A busy machine's server is slow before it stalls, too.
+		{"stalling", "per_thread", 2, 3, 0, "", 0, 0},
 		{"unfair", "per_thread", 2, 0, 0, "", 0, 0},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%d", c.driver, c.handles, c.threads), func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 const silentText = `name: silent
-stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {operation_timeout: 100ms}}]
+stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {operation_timeout: 500ms}}]
 durability: D0
 threads: 2
 records: 5000
