@@ -9,16 +9,31 @@ import (
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 )
 
-// engineOf names, for drivers that call an engine from Go or from Java, the driver that calls it from C.
-// Go's SQLite is a translation of the engine and no binding.
-var engineOf = map[string]string{
-	"tokyocabinet-hash-java": "tokyocabinet-hash", "tokyocabinet-btree-java": "tokyocabinet-btree",
-	"tokyocabinet-fixed-java": "tokyocabinet-fixed",
-	"tokyocabinet-table-java": "tokyocabinet-table",
-	"rocksdb-java":            "rocksdb", "lmdb-java": "lmdb", "sqlite": "sqlite-c",
+// engineOf has, for drivers that call an engine from Go or from Java, the driver that calls it from C,
+// and how far theirs is the same program.
+var engineOf = map[string]struct {
+	driver string
+	build  string
+}{
+	"tokyocabinet-hash-java":  {"tokyocabinet-hash", finding.BuildOfJar},
+	"tokyocabinet-btree-java": {"tokyocabinet-btree", finding.BuildOfJar},
+	"tokyocabinet-fixed-java": {"tokyocabinet-fixed", finding.BuildOfJar},
+	"tokyocabinet-table-java": {"tokyocabinet-table", finding.BuildOfJar},
+	"rocksdb-java":            {"rocksdb", finding.BuildOfJar},
+	"lmdb-java":               {"lmdb", finding.BuildOfJar},
+	"sqlite":                  {"sqlite-c", finding.BuildTranslated},
+}
+
+// buildOf says how far a store's engine is the program that is called from C; "": it is its library.
+func buildOf(s experiment.Store) string {
+	if s.Options["native_library"] != "" {
+		return ""
+	}
+	return engineOf[s.Driver].build
 }
 
 // detectBindingCost says what calling an engine from another language than C adds to an operation.
@@ -26,13 +41,13 @@ func detectBindingCost(run *record.Run, tables []*facts.Table) (found []finding.
 	facts.EachMeasured(tables, func(t *facts.Table, bound *facts.Row) {
 		driver := run.Experiment.Stores[bound.Store].Driver
 		at := slices.IndexFunc(t.Rows, func(r *facts.Row) bool {
-			return r.Role == plan.Measured && r.Rate != nil && run.Experiment.Stores[r.Store].Driver == engineOf[driver]
+			return r.Role == plan.Measured && r.Rate != nil && run.Experiment.Stores[r.Store].Driver == engineOf[driver].driver
 		})
 		if at < 0 || bound.Rate == nil || t.Open {
 			return
 		}
 		if p := bindingCost(t, t.Rows[at], bound, t.Work.ThreadsIn(t.Parameters)); p != nil {
-			p.Language = "Go"
+			p.Language, p.Build = "Go", buildOf(run.Experiment.Stores[bound.Store])
 			if strings.HasSuffix(driver, "-java") {
 				p.Language = "Java"
 			}

@@ -15,16 +15,21 @@ func TestDetectBindingCost(t *testing.T) {
 	for _, c := range []struct {
 		name, engine, bound string
 		faster              float64 // than it is built, the second arm
-		says                string  // "": nothing is found
+		library             string  // that it is told to load
+		says, ends          string  // "": nothing is found
 	}{
-		{"from Java", "rocksdb", "rocksdb-java", 1, "Called from Java, elm takes "},
-		{"from Go", "sqlite-c", "sqlite", 1, "Called from Go, elm takes "},
-		{"no difference", "rocksdb", "rocksdb-java", 2, ""},
-		{"another engine", "lmdb", "rocksdb-java", 1, ""},
+		{"from Java", "rocksdb", "rocksdb-java", 1, "", "Called from Java, elm takes ", "another build of the engine."},
+		{"from Java, the same library", "lmdb", "lmdb-java", 1, "liblmdb.so", "Called from Java, elm takes ", ")."},
+		{"from Go", "sqlite-c", "sqlite", 1, "", "Called from Go, elm takes ", "translated to Go."},
+		{"no difference", "rocksdb", "rocksdb-java", 2, "", "", ""},
+		{"another engine", "lmdb", "rocksdb-java", 1, "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := resulttest.CleanRun()
 			run.Experiment.Stores[0].Driver, run.Experiment.Stores[1].Driver = c.engine, c.bound
+			if c.library != "" {
+				run.Experiment.Stores[1].Options = map[string]string{"native_library": c.library}
+			}
 			resulttest.Slow(run, "elm", c.faster)
 			f := resulttest.Find(resulttest.ResultOf(t, run), finding.BindingCost)
 			if (f != nil) != (c.says != "") {
@@ -38,7 +43,7 @@ func TestDetectBindingCost(t *testing.T) {
 			if math.Abs(share-1) > 0.1 || low > ns || high < ns || math.Abs(ns/share/inPut-1) > 0.1 && math.Abs(ns/share/inGet-1) > 0.1 {
 				t.Errorf("%+v", f)
 			}
-			if text := finding.Text(f.Message); !strings.HasPrefix(text, c.says) || !strings.Contains(text, " more (") || !strings.Contains(text, "oak, the same engine called from C") {
+			if text := finding.Text(f.Message); !strings.HasPrefix(text, c.says) || !strings.HasSuffix(text, c.ends) || !strings.Contains(text, " more (") || !strings.Contains(text, "oak, the same engine called from C") {
 				t.Error(text)
 			}
 		})

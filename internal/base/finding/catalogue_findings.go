@@ -382,11 +382,15 @@ var _ = register(
 		Factor: 12.4, Low: 10.9, High: 14.1}, Severity: Notice, Answer: true,
 		Says: `{{.arm}} is {{factor .factor}} faster at {{.weak}} than at {{.strong}} in {{.phase}} (95 % interval {{interval .low .high}}). Compare within one class only.`},
 	Entry{Example: BindingCostParams{At: At{Arm: "rocksdb-java", Place: "get (D1)"}, Engine: "rocksdb", Language: "Java",
-		NS: 812, Share: 0.38, LowNS: 700, HighNS: 920, WorkerNS: 31}, Severity: Notice, Answer: true,
-		Also: []Parameters{BindingCostParams{At: At{Arm: "sqlite", Place: "get (D1)"}, Engine: "sqlite-c", Language: "Go", Less: true,
-			NS: 812, Share: 0.38, LowNS: 700, HighNS: 920}},
+		Build: BuildOfJar, NS: 812, Share: 0.38, LowNS: 700, HighNS: 920, WorkerNS: 31}, Severity: Notice, Answer: true,
+		Also: []Parameters{
+			BindingCostParams{At: At{Arm: "sqlite", Place: "get (D1)"}, Engine: "sqlite-c", Language: "Go", Build: BuildTranslated, Less: true,
+				NS: 812, Share: 0.38, LowNS: 700, HighNS: 920},
+			BindingCostParams{At: At{Arm: "lmdb-java", Place: "get (D1)"}, Engine: "lmdb", Language: "Java", NS: 812, Share: 0.38, LowNS: 700, HighNS: 920}},
 		Says: `Called from {{.language}}, {{.arm}} takes {{latency .ns}} {{if .less}}less{{else}}more{{end}} ({{percent .share}}) for an operation of {{.place}} than {{.engine}}, the same engine called from C ` +
-			`(95 % interval {{latency .low_ns}} to {{latency .high_ns}}{{if .worker_ns}}; the worker's own loop is {{latency .worker_ns}} of it{{end}}).`},
+			`(95 % interval {{latency .low_ns}} to {{latency .high_ns}}{{if .worker_ns}}; the worker's own loop is {{latency .worker_ns}} of it{{end}}).` +
+			`{{if eq .build "jar"}} Its jar has another build of the engine.` +
+			`{{else if eq .build "translated"}} Its engine is translated to Go.{{end}}`},
 	Entry{Example: SeenCostParams{Arm: "pebble", Weak: "D1", Strong: "D3", Factor: 3.1, Low: 2.8, High: 3.4},
 		Says: `{{.arm}}: {{factor .factor}} at {{.weak}} of {{.strong}} (95 % interval {{interval .low .high}})`},
 	Entry{Example: NothingSyncedParams{Arms: []string{"bbolt"}, Filesystem: "tmpfs"}, Severity: Warning,
@@ -516,10 +520,17 @@ type DurabilityCostParams struct {
 
 func (DurabilityCostParams) code() Code { return DurabilityCost }
 
+// How far an engine that is not called from C is the one that is; "": it is the same library.
+const (
+	BuildOfJar      = "jar"        // of the same source, built by whoever made the jar
+	BuildTranslated = "translated" // to Go
+)
+
 // BindingCostParams has times of a thread.
 type BindingCostParams struct {
 	At
 	Engine, Language string
+	Build            string
 	Less             bool
 	NS, Share        float64
 	LowNS, HighNS    float64
