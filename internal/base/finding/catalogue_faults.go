@@ -17,12 +17,12 @@ var _ = register(
 			`{{if .lost}}; {{plural .lost "record" ""}} read back were lost or old, which the class allows{{end}}.`,
 		Answer: true,
 		Many: `Servers of {{list .Arms}} were taken down in {{list .Places}}: up to {{plural .max_bad "operation" ""}} failed` +
-			`{{if has .max_recovery_s}}; half of the rate was back within {{seconds .max_recovery_s}}, where it came back{{end}}.`},
+			`{{if has .max_recovery_s}}; half of the rate was recovered within {{seconds .max_recovery_s}}, where it was{{end}}.`},
 	Entry{Example: RecoveredParams{Place: "put at D1", Does: "kill", Node: 2, DownS: 10.0, Back: []string{"redis 10.9 s", "mariadb 12.4 s"}, Not: []string{"postgres"}},
 		Also: []Parameters{RecoveredParams{Place: "put at D1", Does: "freeze", Node: 1, Not: []string{"redis", "etcd"}}},
 		Says: `Node {{.node}} was {{if eq .does "kill"}}killed{{else if eq .does "freeze"}}frozen{{else}}cut off{{end}}{{if .down_s}} for {{seconds .down_s}}{{end}} in {{.place}}. ` +
-			`{{if .back}}Half of the rate was back after: {{list .back}}{{if .not}}; not before the next fault or the end: {{list .not}}{{end}}.` +
-			`{{else}}Half of the rate was not back before the next fault or the end: {{list .not}}.{{end}}`},
+			`{{if .back}}Time to recover half of the rate: {{list .back}}.{{if .not}} {{end}}{{end}}` +
+			`{{if .not}}Not recovered before the next fault or the end: {{list .not}}.{{end}}`},
 	Entry{Example: SeenServerFaultParams{Does: "cut", Node: 1, AtS: 3.0, UndoneS: Known(6.0), RecoveryS: Known(3.5), Bad: 12, Rate: 21300},
 		Says: `node {{.node}}: {{.does}} at {{moment .at_s}}{{if has .undone_s}}, back at {{moment .undone_s}}{{end}}; ` +
 			`{{count .bad}} failed; {{if has .recovery_s}}recovered after {{seconds .recovery_s}}{{else}}not recovered{{end}} (half of {{rate .rate}})`},

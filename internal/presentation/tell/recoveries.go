@@ -1,6 +1,7 @@
 package tell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -70,7 +71,7 @@ func recoveryOf(t *facts.Table, i int, arms []string, each map[string][][]facts.
 	if len(all)+len(p.Not) == 0 {
 		return finding.Message{}
 	}
-	slices.SortStableFunc(all, func(a, b back) int { return int(1000 * (a.seconds - b.seconds)) })
+	slices.SortStableFunc(all, func(a, b back) int { return cmp.Compare(a.seconds, b.seconds) })
 	for _, b := range all {
 		p.Back = append(p.Back, fmt.Sprintf("%s %s", b.arm, format.Seconds(b.seconds)))
 	}

@@ -30,8 +30,8 @@ func TestRecoveryOf(t *testing.T) {
 		"slow": blocks(kill(15, 28), kill(15.5, 27.5), kill(15, 0)), "soon": blocks(kill(15, 26)), "half": blocks(kill(15, 26), kill(15, 0)),
 		"never": blocks(kill(15, 0)), "short": {{}},
 	}
-	const want = "Node 2 was killed for 10.0 s in put (D1). Half of the rate was back after: soon 11.0 s and slow 12.5 s; " +
-		"not before the next fault or the end: half and never."
+	const want = "Node 2 was killed for 10.0 s in put (D1). Time to recover half of the rate: soon 11.0 s and slow 12.5 s. " +
+		"Not recovered before the next fault or the end: half and never."
 	if got := finding.Text(recoveryOf(table, 0, arms, each)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -38,13 +38,13 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
 		s.Answer = append(s.Answer, answersOf(run, shown.breaking, r.Findings)...)
-		s.Answer = append(s.Answer, recoveriesOf(tables[i])...)
 		s.Clear = append(s.Clear, clearOf(shown.racing())...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)
 	}
 	all := placesOf(slices.Concat(tables...))
-	s.Answer = append(s.Answer, answeredBy(r, all)...)
+	s.Answer = append(s.Answer, answeredBy(r, all)...) // what was lost comes before how soon a rate was back
+	s.Answer = append(s.Answer, recoveriesOf(slices.Concat(tables...))...)
 	s.Checked, s.Badges = checkedOf(runs)
 	for _, g := range trusted(r) {
 		s.Trust = append(s.Trust, together(r, g, all))
