@@ -107,11 +107,17 @@ func (i *Instance) launch(ctx context.Context, patience time.Duration, prepare f
 		return err
 	}
 	i.Took = time.Since(began)
-	if err := i.checkListens(); err != nil {
-		return err
+	if err = i.checkListens(); err == nil {
+		err = i.readBack(ctx)
 	}
-	return i.readBack(ctx)
+	if err != nil && i.endsWithin(deathPatience) { // its end is the cause, and is seen a moment later
+		err = errors.Join(i.Died(), err)
+	}
+	return err
 }
+
+// deathPatience is how long a server that does not answer any more may take to be seen to have ended.
+const deathPatience = time.Second
 
 // explain turns an error into errPortTaken where another process has the port. A server that can't
 // have it says so in words of its own.
