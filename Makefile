@@ -75,7 +75,8 @@ FIGURES = $$(awk '/^func Test/ { split($$2, name, "(") } /^\tofFigures\(t\)/ { p
 RACE = $$($(GO) env CGO_ENABLED | grep -q 1 && command -v "$$($(GO) env CC)" >/dev/null && echo yes)
 # Those that take longest begin first, so that none is alone at the end. Their tests wait for processes more than they
 # compute: a third package runs beside two.
-FIRST = ./storetest ./internal/execution/run ./cmd/assay ./workers/java ./drivers ./drivers/cassandra
+FIRST = ./storetest ./internal/execution/run ./cmd/assay ./drivers ./internal/execution/crash ./drivers/etcd ./workers/java ./workers/c \
+  ./internal/testkit/drivertest ./drivers/cassandra
 REST = $$($(GO) list $(FIRST) ./... | awk '!seen[$$0]++')
 # lint runs vet. Each test program writes what CPU time it took into $$costs.
 TEST = $(GO) test -vet=off -timeout 30m -exec "$(CURDIR)/bin/cputime $$costs"
