@@ -36,13 +36,15 @@ func LatenciesOf(refusal Refusal, phases ...*record.Phase) Latencies {
 	if l.FromDue {
 		longest = 0 // of service times; the maximum of response times is that of the histogram
 	}
-	if merged.Count() == 0 {
+	merged.Pack() // it is read a dozen times
+	n := merged.Count()
+	if n == 0 {
 		return l
 	}
 	for _, q := range shownQuantiles {
 		switch {
 		case slices.Contains(l.Refused, q):
-		case tooFewFor(merged.Count(), q):
+		case tooFewFor(n, q):
 			l.TooFew = append(l.TooFew, q)
 		default:
 			point := Point{Quantile: q, NS: merged.Quantile(q)}

@@ -57,15 +57,17 @@ func (f *finder) shortChange(drops []Drop) bool {
 	}
 	sigma := differenceDeviation(v.logs)
 	curve := v.curve(&levels{bounded: v.logs, sigma: sigma}, lineOf(positions(n), v.logs, sigma))
-	place, cost, step := shortStep(v.logs)
-	slope := shortSlope(v.logs)
+	place, cost, gain := bestStep(v.logs)
 	before, after := v.mean(0, place), v.mean(place, n)
-	isStep := cost < curve.cost
-	by, best := curve.drift, least(slope, step)
+	isStep, by := cost < curve.cost, curve.drift
 	if isStep {
 		by = math.Log(after / before)
 	}
-	if !isChange(by) || !best.firm && !(f.s.Points && best.p < shortSignificance/2) || !isStep && !f.slope(v, 0, n, &curve) {
+	if !isChange(by) {
+		return false // before the exact tests, which go through up to a million choices
+	}
+	best := least(shortSlope(v.logs), shortStep(v.logs, place, gain))
+	if !best.firm && !(f.s.Points && best.p < shortSignificance/2) || !isStep && !f.slope(v, 0, n, &curve) {
 		return false
 	}
 	f.rho = curve.rho
@@ -135,15 +137,15 @@ func kendallTail(n, score int) float64 {
 	return tail
 }
 
-// shortStep returns the place that cuts logs best into two levels, the squared distance left, and
-// the test: of all orders of the values, the share that can be cut as well, in the same direction.
-func shortStep(logs []float64) (place int, cost float64, test exact) {
-	place, cost, gain := bestStep(logs)
+// shortStep is the test of the best step: of all orders of the values, the share that can be cut as
+// well, in the same direction.
+func shortStep(logs []float64, place int, gain float64) exact {
 	p := permutationTail(logs, place)
-	return place, cost, exact{p, p < shortSignificance && gain >= shortStepMin[len(logs)-shortSamplesMin]}
+	return exact{p, p < shortSignificance && gain >= shortStepMin[len(logs)-shortSamplesMin]}
 }
 
-// bestStep also returns (n − 2) times what the cut takes away over what it leaves.
+// bestStep returns the place that cuts logs best into two levels, the squared distance left, and
+// (n − 2) times what the cut takes away over what it leaves.
 func bestStep(logs []float64) (place int, cost, gain float64) {
 	n, s := len(logs), sumsOf(logs)
 	cost = math.Inf(1)

@@ -94,8 +94,8 @@ func (h *Histogram) unpack() {
 	h.Counts, h.packed = counts, nil
 }
 
-// pack keeps the counted buckets alone.
-func (h *Histogram) pack() {
+// Pack keeps the counted buckets alone, for one that is only read from now on.
+func (h *Histogram) Pack() {
 	var packed []byte
 	before := 0
 	for bucket, n := range h.All() {
@@ -222,6 +222,6 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 		}
 		h.Counts[pairs[i]] += pairs[i+1]
 	}
-	h.pack()
+	h.Pack()
 	return nil
 }
