@@ -74,7 +74,7 @@ RACED = ./worker/... ./internal/execution/conductor ./internal/evidence/counters
 FIGURES = $$(awk '/^func Test/ { split($$2, name, "(") } /^\tofFigures\(t\)/ { print name[1] }' internal/execution/run/*_test.go | paste -sd'|')
 RACE = $$($(GO) env CGO_ENABLED | grep -q 1 && command -v "$$($(GO) env CC)" >/dev/null && echo yes)
 # Those that take longest begin first, so that none is alone at the end. Their tests wait for processes more than they
-# compute: a third package runs beside two.
+# compute: a third package runs beside two, and the raced ones one by one beside these.
 FIRST = ./storetest ./internal/execution/run ./cmd/assay ./drivers ./internal/execution/crash ./drivers/etcd ./workers/java ./workers/c \
   ./internal/testkit/drivertest ./drivers/cassandra
 REST = $$($(GO) list $(FIRST) ./... | awk '!seen[$$0]++')
@@ -85,8 +85,9 @@ test: lint ## every fast test, with the race detector where C is at hand; the CP
 	@$(GO) build -o bin/cputime ./internal/testkit/cputime; costs=$$(mktemp); export costs; trap 'rm -f "$$costs"' EXIT; failed=0; \
 	if test "$(RACE)" = yes; then \
 	  raced=$$($(GO) list $(RACED)); \
-	  CGO_ENABLED=1 $(TEST) -race -short $$raced ./internal/execution/run || failed=1; \
+	  CGO_ENABLED=1 $(TEST) -p 1 -race -short $$raced ./internal/execution/run & racing=$$!; \
 	  ASSAY_FIGURES="^($(FIGURES))\$$" CGO_ENABLED=0 $(TEST) -p 3 $$(echo "$(REST)" | grep -vxF "$$raced") || failed=1; \
+	  wait $$racing || failed=1; \
 	else \
 	  echo "skipped: the race detector needs a C compiler (Debian: apt-get install gcc libc6-dev)"; \
 	  CGO_ENABLED=0 $(TEST) -p 3 $(REST) || failed=1; \
