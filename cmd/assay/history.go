@@ -33,8 +33,9 @@ func historyCommand() *cobra.Command {
 finds the commits at which a rate, a latency, memory or disk changed.
 
 Runs are put together where the experiment is the same, byte for byte, and the
-machine too (processor, CPUs, memory, file system). A commit is one point. Only
-figures that have a rank count. Changes are looked for from ten points on.`,
+machine too (processor, CPUs, memory, file system). A commit is one point,
+and so is a release, or a run of which neither is known. Only figures that have a
+rank count. Changes are looked for from ten points on.`,
 		Example: `  assay run gate.yaml --out results/$(git rev-parse --short HEAD)
   assay history add results/$(git rev-parse --short HEAD)
   assay history show

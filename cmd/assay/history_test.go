@@ -44,7 +44,7 @@ func TestHistory(t *testing.T) {
 	wantParts(t, "a run that is there", again.stdout, "Replaced quiet as v1.3")
 	shown := history("show")
 	shown.wants(t, 0)
-	wantParts(t, "history show", shown.stdout, "16 runs of 16 commits or releases, 1 Jan 2026 to 16 Jan 2026",
+	wantParts(t, "history show", shown.stdout, "16 runs, 16 points, 1 Jan 2026 to 16 Jan 2026",
 		"changed in put (D1), between v1.7 and v1.8: rate fell by 20")
 	if strings.Count(shown.stdout, ", between ") != 1 {
 		t.Errorf("one change was made, not these:\n%s", shown.stdout)
@@ -81,7 +81,7 @@ func TestHistory(t *testing.T) {
 	refused.wants(t, 1)
 	wantParts(t, "a folder with other files", refused.stderr, "holds other files")
 	history("remove", groups[0].Runs[0].ID).wants(t, 0)
-	wantParts(t, "after a removal", history("show").stdout, "15 runs of 15 commits or releases")
+	wantParts(t, "after a removal", history("show").stdout, "15 runs, 15 points")
 }
 
 // A commit is what was measured, where nothing else is said.

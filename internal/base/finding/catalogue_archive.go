@@ -8,7 +8,7 @@ var _ = register(
 			`{{range $i, $m := .metrics}}{{if $i}}; {{end}}{{$m}} {{change (index $.before $i) (index $.after $i)}}, ` +
 			`from {{figure $m (index $.before $i)}} to {{figure $m (index $.after $i)}}{{end}}.`},
 	Entry{Example: SpanParams{Runs: 60, Points: 30, Days: []string{"1 Jan 2026", "1 Mar 2026"}, Machine: "a machine"},
-		Says: `{{plural .runs "run" ""}} of {{plural .points "commit or release" "commits or releases"}}, ` +
+		Says: `{{plural .runs "run" ""}}, {{plural .points "point" ""}}, ` +
 			`{{range $i, $d := .days}}{{if $i}} to {{end}}{{$d}}{{end}}, on {{.machine}}.`},
 )
 

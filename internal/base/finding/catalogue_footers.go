@@ -9,7 +9,7 @@ var _ = register(
 	Entry{Example: FooterParams{Code: MoreEffects, More: 3}, Says: `{{plural .more "more effect" ""}}.`},
 	Entry{Example: NotShownParams{Columns: []string{"p99", "memory"}}, Says: `Not shown at this width: {{join .columns}}.`},
 	Entry{Example: CeilingsParams{Rates: []string{"null 9.20 M/s", "null-c 11.0 M/s"}}, Says: `Harness alone: {{join .rates}}.`},
-	Entry{Example: CommitsMinParams{Commits: 10}, Says: `Changes are looked for in series of {{.commits}} commits or more.`},
+	Entry{Example: CommitsMinParams{Commits: 10}, Says: `Changes are looked for in series of {{.commits}} points or more.`},
 
 	Entry{Example: SignSorted, Says: `sort order`},
 	Entry{Example: SignLetter, Says: `same letter: no significant difference`},

@@ -52,7 +52,7 @@ func Short(code string) string {
 	return format.CleanMax(code, 30)
 }
 
-// SpanText says what a group holds: "60 runs of 60 commits or releases, 1 Jan to 1 Mar 2026, on …".
+// SpanText says what a group holds: "60 runs, 60 points, 1 Jan to 1 Mar 2026, on …".
 func SpanText(g *Group) string {
 	days := []string{g.Runs[0].CodeAt.Format("2 Jan 2006"), g.Runs[len(g.Runs)-1].CodeAt.Format("2 Jan 2006")}
 	return finding.Text(finding.New(finding.SpanParams{Runs: len(g.Runs), Points: len(g.Points), Days: slices.Compact(days), Machine: g.Machine}))
