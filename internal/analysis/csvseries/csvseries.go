@@ -198,6 +198,9 @@ func newTable(header []string) (*table, error) {
 			hint = fmt.Sprintf("; rename %q, if that is it", format.Clean(near))
 		}
 		if required := slices.Index(t.names[:2], known.name) >= 0; !found && required {
+			if hint == "" {
+				hint = "; a CSV file begins with a line such as time_s,rate: docs/analyze.md makes one of what YCSB, db_bench or sysbench print"
+			}
 			return nil, fmt.Errorf("line 1: there is no column %q; the columns are %s%s", known.name,
 				format.List(quoted(names)), hint)
 		} else if !found && hint != "" {
@@ -217,11 +220,15 @@ func (t *table) known(name string) bool {
 	return false
 }
 
+// nameMax is how many bytes a column's name has at most: what is longer is no name, but a line of
+// another kind of file.
+const nameMax = 40
+
 // nearest returns the first name that has one of some parts in it.
 func nearest(names, parts []string) string {
 	for _, part := range parts {
 		for _, name := range names {
-			if strings.Contains(strings.ToLower(name), part) {
+			if len(name) <= nameMax && strings.Contains(strings.ToLower(name), part) {
 				return name
 			}
 		}
@@ -231,6 +238,9 @@ func nearest(names, parts []string) string {
 
 func quoted(names []string) (all []string) {
 	for _, name := range names {
+		if len(name) > nameMax {
+			name = strings.ToValidUTF8(name[:nameMax], "") + "…"
+		}
 		all = append(all, strconv.Quote(format.Clean(name)))
 	}
 	return all

@@ -16,6 +16,8 @@ func TestRead_refuses(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
 		{"empty", "", "line 1: the file is empty"},
 		{"no time", "time,rate\n1,2\n", `line 1: there is no column "time_s"; the columns are "time" and "rate"; rename "time"`},
+		{"no CSV file", "2026-11-26 10:00:01:000 10 sec: 12345 operations; 1234.5 current ops/sec; [READ: Count=6172, Max=5000]\n",
+			`there is no column "time_s"; the columns are "2026-11-26 10:00:01:000 10 sec: 12345 op…" and "Max=5000]"; a CSV file begins with a line such as time_s,rate`},
 		{"no rate", "time_s,qps,x\n", `there is no column "rate"; the columns are "time_s", "qps" and "x"; rename "qps"`},
 		{"twice", "time_s,rate,rate\n", `line 1, field 3: a second column "rate"`},
 		{"a word", "time_s,rate\n1,2\n2,fast\n", `line 3, column 3: rate is "fast"; expected a number of 0 or more`},
