@@ -230,6 +230,12 @@ func (t *Table) Ranked() (ranked []*Row) {
 	return ranked
 }
 
+// Leads reports whether the best are known to be faster than another.
+func (t *Table) Leads() bool {
+	ranked := t.Ranked()
+	return !t.Open && len(ranked) > 1 && len(t.Best) < len(ranked)
+}
+
 // ByRate returns the rows with the highest rate of the whole phase first, ranked or not.
 func (t *Table) ByRate() []*Row {
 	rows := slices.Clone(t.Rows)

@@ -14,6 +14,10 @@ var _ = register(
 		Says: `No figure: {{join .arms}} ({{clean (say .why)}}).`},
 	Entry{Example: SectionParams{Code: SectionSameLeaders, Cells: 4},
 		Says: `In the {{if eq .cells 1}}other cell{{else}}{{plural .cells "other cell" ""}}{{end}} the same stores are fastest.`},
+	Entry{Example: SectionParams{Code: SectionUndecided, Cells: 4},
+		Says: `In {{plural .cells "other cell" ""}} nothing is known to be fastest.`},
+	Entry{Example: SectionParams{Code: SectionOtherCells, Cells: 4},
+		Says: `{{plural .cells "other cell is" "other cells are"}} in the full report.`},
 	Entry{Example: SectionLeadersParams{Phase: "insert", Leaders: []Message{New(LeaderParams{Arms: []string{"pebble"}, Cell: "10 records", Factor: 2.1}),
 		New(LeaderParams{Arms: []string{"bbolt"}, Cell: "10,000 records"})}},
 		Says: `{{.phase}}: fastest is {{join .leaders}}.`},
@@ -77,6 +81,8 @@ const (
 	SectionRefused     Code = "section refused"
 	SectionNoFigure    Code = "section no-figure"
 	SectionSameLeaders Code = "section same-leaders"
+	SectionUndecided   Code = "section undecided"
+	SectionOtherCells  Code = "section other-cells"
 )
 
 // NextParams are of why a command would help: it runs Phases longer, or so many blocks.

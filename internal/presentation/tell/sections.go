@@ -268,45 +268,60 @@ func rateCellOf(t *facts.Table, arm string) model.SectionCell {
 	c := model.SectionCell{Value: &e.Value, Low: e.Low, High: e.High, Letters: r.Letters,
 		Ranked:   r.Standing == facts.Ranked,
 		Unsteady: r.Unsettled() && !r.WholeWork}
-	c.Best = c.Ranked && r.Rank == 1 && len(t.Ranked()) > 1 && len(t.Best) < len(t.Ranked())
+	c.Best = c.Ranked && r.Rank == 1 && t.Leads()
 	return c
 }
 
-// changesOf says what is different in the other cells of a class: who leads.
+// changesOf says what the cells of a class show that are not on the screen: who leads where it is
+// another or where the shown cell knows of none, and in how many cells nothing is known.
 func changesOf(here, class []*facts.Table) (changes []finding.Message) {
-	led := map[int]bool{} // cells in which something is known to be fastest
+	cell := here[0].Cell
+	led := map[int]bool{} // by cell: whether something is known to be fastest
+	closed := false
 	for _, shown := range here {
+		closed = closed || !shown.Open
 		var leaders []finding.Message
 		names := map[string]bool{}
 		for _, t := range class {
-			if t.Phase != shown.Phase {
+			if t.Phase != shown.Phase || t.Measured() == 0 {
 				continue
 			}
-			rows := t.Ranked()
-			if len(t.Best) == len(rows) || t.Open { // nothing is known to be faster than another
+			led[t.Cell] = led[t.Cell] || t.Leads()
+			if !t.Leads() {
+				if t.Cell == cell {
+					names[""] = true
+				}
 				continue
 			}
-			led[t.Cell] = true
-			name := format.ListMax(t.Best, 2)
 			leader := finding.LeaderParams{Arms: t.Best, Cell: t.Label}
 			if len(t.Best) == 1 {
-				leader.Factor = 1 / rows[1].ToBest.Value
+				leader.Factor = 1 / t.Ranked()[1].ToBest.Value
 			}
-			names[name] = true
+			names[format.ListMax(t.Best, 2)] = true
 			leaders = append(leaders, finding.New(leader))
 		}
-		if len(names) < 2 {
-			continue
+		if len(leaders) > 0 && len(names) > 1 {
+			changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: atMost(leaders, leadersMax)}))
 		}
-		if more := len(leaders) - leadersMax; more > 0 {
-			leaders = append(leaders[:leadersMax:leadersMax], finding.New(finding.MoreParams{Count: more}))
+	}
+	delete(led, cell)
+	known := 0
+	for _, leads := range led {
+		if leads {
+			known++
 		}
-		changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: leaders}))
 	}
-	if len(changes) == 0 && len(led) > 1 && led[here[0].Cell] {
-		return []finding.Message{finding.New(finding.SectionParams{Code: finding.SectionSameLeaders, Cells: len(led) - 1})}
+	if len(changes) == 0 && known > 0 {
+		changes = append(changes, finding.New(finding.SectionParams{Code: finding.SectionSameLeaders, Cells: known}))
 	}
-	return changes[:min(len(changes), changesMax)]
+	changes = atMost(changes, changesMax)
+	switch unknown := len(led) - known; {
+	case unknown > 0 && closed:
+		changes = append(changes, finding.New(finding.SectionParams{Code: finding.SectionUndecided, Cells: unknown}))
+	case unknown > 0:
+		changes = append(changes, finding.New(finding.SectionParams{Code: finding.SectionOtherCells, Cells: unknown}))
+	}
+	return changes
 }
 
 // missingIn says which stores have no row, one line a reason.
