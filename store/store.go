@@ -226,7 +226,7 @@ type Config struct {
 // Durability is a class of what an acknowledged write survives.
 type Durability string
 
-// The durability classes, in DESIGN's words.
+// The durability classes: docs/durability.md defines them.
 const (
 	D0 Durability = "D0" // lost when the process dies
 	D1 Durability = "D1" // survives the process, not the power
