@@ -16,15 +16,22 @@ import (
 
 	"assay/drivers"
 	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 
-// each runs a test for every driver that stores something, in each class that it claims.
+// each runs a test for every driver that stores something, in each class that it claims. A server
+// that takes long to start is started once, in the weakest, as for the tests that look at one class;
+// the kit has it in the strongest, and the driver's own tests in both.
 func each(t *testing.T, test func(t *testing.T, driver store.Driver, c store.Config)) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
-		for _, claim := range d.Durability {
+		program, _ := drivers.Program(d.Name)
+		for i, claim := range d.Durability {
 			t.Run(d.Name+"/"+string(claim.Class), func(t *testing.T) {
+				if i > 0 {
+					servertest.SkipSlow(t, program)
+				}
 				if d.Kind == store.None {
 					t.Skip("SKIPPED: the null driver stores nothing")
 				}
