@@ -29,7 +29,7 @@ import (
 const keptRun = `name: kept
 stores: [{driver: DRIVER, worker: WORKER, endpoints: ['ENDPOINT'], options: {OPTIONS}}]
 durability: CLASS
-threads: 4
+threads: 1
 records: 3000
 blocks: 1
 repeats: 0
@@ -38,7 +38,7 @@ keys: {format: decimal, digits: 12}
 values: {bytes: 40}
 phases:
   - {name: load, load: true}
-  - {name: grow, mix: {insert: 2, update: 1}, for: 10m}
+  - {name: grow, mix: {insert: 2, update: 1}, rate: 5000, for: 10m}
 `
 
 // namedServer is a server that somebody else has started, with a record of theirs.
@@ -310,7 +310,7 @@ func TestKeysOfASilentServerAreTold(t *testing.T) {
 	p, _ := drivers.Program("redis")
 	i := servertest.Start(t, p, store.D0, servertest.WithoutLogin(p, nil))
 	text := strings.NewReplacer("DRIVER", "redis", "WORKER", own(), "ENDPOINT", i.Endpoint(), "CLASS", "D0",
-		"OPTIONS", "operation_timeout: 500ms", "for: 10m", "operations: 300", "blocks: 1", "blocks: 1\nstep_timeout: 3s").Replace(keptRun)
+		"OPTIONS", "operation_timeout: 500ms", "rate: 5000, for: 10m", "operations: 300", "blocks: 1", "blocks: 1\nstep_timeout: 3s").Replace(keptRun)
 	root := t.TempDir()
 	thaw := func() {}
 	freeze := sync.OnceFunc(func() { thaw = servertest.Freeze(i) })
