@@ -102,6 +102,23 @@ func TestSummary_says_why_a_store_broke(t *testing.T) {
 	}
 }
 
+// A screen that shows where stores broke in one cell says how many others there are.
+func TestSummary_counts_the_cells_that_it_leaves_out(t *testing.T) {
+	s := resulttest.Clean()
+	s.Classes = []store.Durability{store.D1, store.D3, store.D0}
+	run := threeSizes(s)
+	for _, arm := range []string{"oak", "elm", "ash"} {
+		resulttest.PaceAll(run, arm, "put", resulttest.From(15, 0.2))
+	}
+	for _, trial := range run.Trials {
+		trial.Phases = slices.DeleteFunc(trial.Phases, func(p record.Phase) bool { return p.Name == "get" })
+	}
+	sections := resulttest.ResultOf(t, resulttest.Growing(run)).Summary.Sections
+	if len(sections) != 1 || sections[0].Unit != "" || len(sections[0].Changes) != 1 || finding.Text(sections[0].Changes[0]) != "2 other cells are in the full report." {
+		t.Errorf("%+v", sections)
+	}
+}
+
 // Updates in place that fall are no collapse: who is fastest is still the question.
 func TestSummary_keeps_rates_where_nothing_grows(t *testing.T) {
 	run := resulttest.CleanRun()

@@ -38,6 +38,9 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 			}
 			if len(holding) > 0 {
 				sections = append(sections, RateSection(holding, class, len(cells) == 1))
+			} else if others := len(measuredCells(class)) - 1; len(cells) == 1 && others > 0 {
+				last := &sections[len(sections)-1]
+				last.Changes = append(last.Changes, finding.New(finding.SectionParams{Code: finding.SectionOtherCells, Cells: others}))
 			}
 			shown.all, shown.breaking = append(shown.all, here...), append(shown.breaking, breaking...)
 		}
@@ -69,16 +72,20 @@ func parted(tables []*facts.Table, limited bool) (breaking, holding []*facts.Tab
 // cellsShown are the cells of a class that the screen has: both levels of an axis that has two,
 // otherwise the largest.
 func cellsShown(run *record.Run, class []*facts.Table) []int {
-	var cells []int
+	if cells := measuredCells(class); len(cells) == 2 {
+		return cells
+	}
+	return []int{largestCell(run, class)}
+}
+
+// measuredCells are those of a class with a figure.
+func measuredCells(class []*facts.Table) (cells []int) {
 	for _, t := range class {
 		if t.Measured() > 0 && !slices.Contains(cells, t.Cell) {
 			cells = append(cells, t.Cell)
 		}
 	}
-	if len(cells) == 2 {
-		return cells
-	}
-	return []int{largestCell(run, class)}
+	return cells
 }
 
 // shownTables are those that the screen has in its sections.
