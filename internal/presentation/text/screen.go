@@ -99,7 +99,7 @@ func (b budget) most(heading finding.Bare) int {
 }
 
 var budgets = []budget{
-	{16, 3, 4, 5, 9, false, nil}, {16, 2, 2, 3, 9, false, nil}, {16, 2, 2, 3, 9, true, nil}, {16, 1, 1, 2, 1, true, nil},
+	{16, 4, 4, 5, 9, false, nil}, {16, 2, 2, 3, 9, false, nil}, {16, 2, 2, 3, 9, true, nil}, {16, 1, 1, 2, 1, true, nil},
 	{16, 0, 1, 2, 1, true, nil}, {16, 0, 1, 1, 1, true, nil}, {16, 0, 1, 1, 0, true, nil}, {16, 0, 0, 1, 0, true, nil},
 	{12, 0, 1, 1, 0, true, nil}, {9, 0, 0, 1, 0, true, nil}, {8, 0, 0, 1, 0, true, nil}, {6, 0, 0, 1, 0, true, nil},
 	{4, 0, 0, 1, 0, true, nil}, {3, 0, 0, 1, 0, true, nil},
@@ -308,11 +308,11 @@ func (p *page) section(s model.Section, b budget, used *drawn) {
 	for _, left := range p.sectionGrid(s, b, used) {
 		p.wrapped("  ", p.faint, 2, left)
 	}
-	for _, m := range first(s.Changes, b.changes) {
-		p.wrapped("  ", p.plain, 2, finding.Text(m))
+	for _, text := range texts(s.Changes, b.changes) {
+		p.wrapped("  ", p.plain, 2, text)
 	}
-	for _, m := range first(s.Missing, b.missing) {
-		p.wrapped("  ", p.faint, 2, finding.Text(m))
+	for _, text := range texts(s.Missing, b.missing) {
+		p.wrapped("  ", p.faint, 2, text)
 	}
 }
 
@@ -482,17 +482,23 @@ func (p *page) closing(s model.Summary, b budget) {
 	}
 }
 
-// list writes messages beside a heading; those beyond most are counted.
+// list writes messages beside a heading.
 func (p *page) list(title string, style lipgloss.Style, messages []finding.Message, most int) {
-	shown := first(messages, most)
-	for i, m := range shown {
-		text := finding.Text(m)
-		if more := len(messages) - len(shown); more > 0 && i == len(shown)-1 {
-			text += fmt.Sprintf(" (%d more: --full)", more)
-		}
+	for _, text := range texts(messages, most) {
 		p.wrapped(p.heading(title), style, labelCols, text)
 		title = ""
 	}
+}
+
+// texts are the first messages in words; behind the last stands how many there are beyond most.
+func texts(messages []finding.Message, most int) (told []string) {
+	for _, m := range first(messages, most) {
+		told = append(told, finding.Text(m))
+	}
+	if more := len(messages) - len(told); more > 0 && len(told) > 0 {
+		told[len(told)-1] += fmt.Sprintf(" (%d more: --full)", more)
+	}
+	return told
 }
 
 func first[T any](list []T, most int) []T { return list[:min(len(list), max(most, 0))] }

@@ -112,6 +112,20 @@ func TestScreen_fits_whatever_comes(t *testing.T) {
 	}
 }
 
+// What there is no room for is counted, below a grid as in the lists.
+func TestScreen_counts_what_it_leaves_out(t *testing.T) {
+	var told []finding.Message
+	for i := range 6 {
+		told = append(told, said(fmt.Sprintf("note %d", i)))
+	}
+	p := newPage(Options{Width: 80})
+	p.section(model.Section{Title: "class", Changes: told, Missing: told}, budget{rows: 16, changes: 4, missing: 1}, &drawn{})
+	text := strings.Join(p.lines, "\n")
+	if strings.Count(text, "note 3 (2 more: --full)") != 1 || strings.Count(text, "note 0 (5 more: --full)") != 1 || strings.Contains(text, "note 4") {
+		t.Errorf("%s", text)
+	}
+}
+
 // The legend explains the sign of an interval where intervals are shown, and not where they did not fit.
 func TestScreen_explains_the_intervals_that_it_shows(t *testing.T) {
 	r := putGet()
