@@ -137,29 +137,29 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// A real child under a real quota of a tenth of a CPU is held back. On a busy machine other
-// processes do so too, so that little is asked of how long.
+// A real child under a real quota of a hundredth of a CPU is held back. One turn on a CPU uses up its
+// millisecond, so that a busy machine, which gives it few turns, leaves some of them to hold it back for.
 func TestQuotaHoldsAChildBack(t *testing.T) {
-	c := start(t, fmt.Sprint("compute ", int64(100*time.Millisecond)))
+	c := start(t, fmt.Sprint("compute ", int64(20*time.Millisecond)))
 	group := quotaGroup(t)
 	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(c.Process.Pid)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s := NewSampler("", c.Process.Pid)
 	before := s.Throttling()
-	began := time.Now()
 	if !c.work() {
 		t.Fatal("the child failed")
 	}
-	took := time.Since(began).Seconds()
 	d := s.Throttling().Since(before)
-	if d.QuotaSeconds == nil || *d.QuotaSeconds < took/20 || *d.QuotaPeriods == 0 || !strings.Contains(d.QuotaGroup, filepath.Base(group)) {
-		t.Fatalf("in %.2f s: %+v (%s)", took, d, d.QuotaWhy)
+	if d.QuotaSeconds == nil {
+		t.Fatal(d.QuotaWhy)
 	}
-	t.Logf("held back %.3f s in %d periods of %.3f s", *d.QuotaSeconds, *d.QuotaPeriods, took)
+	if *d.QuotaSeconds <= 0 || *d.QuotaPeriods == 0 || !strings.Contains(d.QuotaGroup, filepath.Base(group)) {
+		t.Errorf("held back %g s in %d periods of %q", *d.QuotaSeconds, *d.QuotaPeriods, d.QuotaGroup)
+	}
 }
 
-// quotaGroup makes a cgroup of version 1 with a quota of a tenth of a CPU, or skips the test.
+// quotaGroup makes a cgroup of version 1 with a quota of a hundredth of a CPU, or skips the test.
 func quotaGroup(t *testing.T) string {
 	t.Helper()
 	point, _, found := cgroupV1(mounts.Parse(readString("/proc/self/mountinfo")), readString("/proc/self/cgroup"), "cpu")
@@ -185,7 +185,7 @@ func quotaGroup(t *testing.T) string {
 			}
 		}
 	})
-	for file, microseconds := range map[string]string{"cpu.cfs_period_us": "50000", "cpu.cfs_quota_us": "5000"} {
+	for file, microseconds := range map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "1000"} {
 		if err := os.WriteFile(filepath.Join(group, file), []byte(microseconds), 0o644); err != nil {
 			t.Skipf("no CPU quota can be set: %v", err)
 		}
