@@ -35,6 +35,7 @@ const (
 	MFD_CLOEXEC            = 0
 	MFD_NOEXEC_SEAL        = 0
 	MNT_DETACH             = 0
+	MNT_FORCE              = 0
 	MS_DIRSYNC             = 0
 	MS_NOATIME             = 0
 	MS_NODEV               = 0
@@ -107,3 +108,4 @@ func Syncfs(int) error                                                { return e
 func Unshare(int) error                                               { return errors.ErrUnsupported }
 func Waitid(int, int, *struct{}, int, *unix.Rusage) error             { return errors.ErrUnsupported }
 func DieWithParent(*syscall.SysProcAttr, syscall.Signal)              {}
+func StatCached(string, *unix.Stat_t) error                           { return errors.ErrUnsupported }

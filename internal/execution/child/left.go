@@ -94,10 +94,11 @@ func identify(file *os.File) (directory, error) {
 }
 
 // directoryOf returns what a process has open where a child has its directory; none: nothing that
-// can be looked at.
+// can be looked at. Anybody's process is looked at, so that what it has open may be in a file system
+// whose server does not answer.
 func directoryOf(pid int) directory {
 	var stat unix.Stat_t
-	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid), "fd", strconv.Itoa(directoryFD)), &stat) != nil ||
+	if linux.StatCached(filepath.Join("/proc", strconv.Itoa(pid), "fd", strconv.Itoa(directoryFD)), &stat) != nil ||
 		stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return directory{}
 	}

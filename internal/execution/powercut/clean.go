@@ -42,7 +42,8 @@ func detach(point string, own func(source, kind string) bool) error {
 		if !own(source, kind) {
 			return fmt.Errorf("%s on %s is mounted on %s, which is none of a power-cut rig's", kind, source, point)
 		}
-		err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW|linux.MNT_DETACH)
+		// Forced, what waits for an answer of FUSE's process gets an error, also where that can't answer.
+		err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW|linux.MNT_DETACH|linux.MNT_FORCE)
 		if errors.Is(err, unix.EPERM) && isFUSE(kind) { // not root's: the helper that mounted it takes it away
 			err = helperUnmounts(point)
 		}

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,10 +17,19 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/internal/base/bounded"
+	"assay/internal/execution/child"
+	"assay/internal/testkit/processes"
 )
 
-// The test binary is also the process that serves disks.
+// The test binary is also the process that serves disks, and one that looks at a file without end.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "look" {
+		_, err := os.Open(os.Args[2])
+		for err == nil {
+			_, err = os.Stat(os.Args[2])
+		}
+		os.Exit(1)
+	}
 	if len(os.Args) > 1 && os.Args[1] == "power-cut-rig" {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -305,6 +316,48 @@ func TestMakeBesideARigThatDied(t *testing.T) {
 		must(t, r.New("disk", 512<<20))
 		must(t, r.Mount("disk"))
 	}
+}
+
+// What looks at a disk of a rig that is killed gets an error: the connection goes with the rig's process,
+// and is not held open by who looks, which the rig has started. Nor does this process wait where it looks
+// at what all processes have open.
+func TestNobodyWaitsForARigThatDied(t *testing.T) {
+	r := started(t, "ext4")
+	_, err := r.ask(request{New: &blank{"disk", 1 << 30, false}})
+	must(t, err)
+	go r.ask(request{Make: []string{os.Args[0], "look", r.disk("disk")}}) // its answer does not come
+	rig, looking := r.process.PID(), 0
+	soon := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("not within a minute: %s", what)
+			}
+		}
+	}
+	soon("a look at the disk", func() bool {
+		if found := processes.WithArgument(t, r.disk("disk")); len(found) == 1 {
+			looking = found[0]
+		}
+		return looking > 0
+	})
+	must(t, unix.Kill(rig, unix.SIGSTOP))
+	soon("its wait for an answer", func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/wchan", looking))
+		must(t, err)
+		return slices.ContainsFunc(threads, func(thread string) bool {
+			at, err := os.ReadFile(thread)
+			return err == nil && string(at) == "request_wait_answer"
+		})
+	})
+	var seen atomic.Bool
+	go func() {
+		_, err := child.EndLeftIn(t.TempDir())
+		seen.Store(err == nil)
+	}()
+	soon("a look at all processes", seen.Load)
+	must(t, unix.Kill(rig, unix.SIGKILL))
+	soon("its end", func() bool { return !processes.Running(looking) })
 }
 
 // After the first write-back of a page has failed for want of room, it is written and synced once more, and

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"assay/internal/base/linux"
 )
@@ -377,9 +380,34 @@ func (s *server) mount(directory string) error {
 	if err != nil {
 		return fmt.Errorf("mount FUSE: %s", strings.TrimSpace(err.Error())) // the library's ends in a new line
 	}
+	if err := keepFromChildren(); err != nil {
+		return errors.Join(err, mounted.Unmount())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fuse, s.root = mounted, root
+	return nil
+}
+
+// keepFromChildren keeps the connection of FUSE, which go-fuse opens for whatever this process starts, from
+// that. A mkfs that had it would hold it open when this process is killed, and wait for its answer for ever.
+// No child is there yet.
+func keepFromChildren() error {
+	const descriptors = "/proc/self/fd"
+	names, err := os.ReadDir(descriptors)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if opened, _ := os.Readlink(filepath.Join(descriptors, n.Name())); opened != "/dev/fuse" { // ReadDir's own is closed
+			continue
+		}
+		fd, err := strconv.Atoi(n.Name())
+		if err != nil {
+			return err
+		}
+		unix.CloseOnExec(fd)
+	}
 	return nil
 }
 
