@@ -207,8 +207,11 @@ func flagError(c *cobra.Command, err error) error {
 	if _, typed, is := strings.Cut(text, "unknown shorthand flag: "); is {
 		text = shorthandError(c, typed)
 	}
-	if given, _, is := strings.Cut(text, " flag: strconv."); is {
-		text = notANumber(given)
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if wanted, is := strings.CutPrefix(invalid.Unwrap().Error(), "must be "); is {
+			text = fmt.Sprintf("--%s: expected %s, got %q", invalid.GetFlag().Name, wanted, invalid.GetValue())
+		}
 	}
 	return usage(fmt.Errorf("%s\n%s --help shows all flags", text, c.CommandPath()))
 }
@@ -219,13 +222,6 @@ func expected(meant string) string {
 		return why
 	}
 	return "expected " + meant
-}
-
-// notANumber says what cobra does of a flag's number, without the name of Go's parser: given is
-// 'invalid argument "many" for "-n, --cuts"'.
-func notANumber(given string) string {
-	value, flag, _ := strings.Cut(strings.TrimPrefix(given, "invalid argument "), " for ")
-	return fmt.Sprintf("%s: expected a number, got %s", strings.Trim(flag, `"`), value)
 }
 
 // shorthandError says what cobra refuses of flags with one dash: typed is "'t' in -threads". Only
