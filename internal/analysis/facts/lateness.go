@@ -50,11 +50,12 @@ func (l Lateness) At(quantile float64) float64 {
 		late += n
 	}
 	rank := quantile*float64(l.operations) - float64(l.operations-min(late, l.operations))
-	if rank <= 0 {
+	hair := 1e-12 * float64(l.operations) // rounding takes a rank for none of the next word, which may be far
+	if rank <= hair {
 		return 0
 	}
 	for word, n := range l.words {
-		if rank > float64(n) {
+		if rank > float64(n)+hair {
 			rank -= float64(n)
 			continue
 		}
