@@ -78,8 +78,9 @@ RACE = $$($(GO) env CGO_ENABLED | grep -q 1 && command -v "$$($(GO) env CC)" >/d
 FIRST = ./storetest ./internal/execution/run ./cmd/assay ./drivers ./internal/execution/crash ./drivers/etcd ./workers/java ./workers/c \
   ./internal/testkit/drivertest ./drivers/cassandra
 REST = $$($(GO) list $(FIRST) ./... | awk '!seen[$$0]++')
-# lint runs vet. Each test program writes what CPU time it took into $$costs.
-TEST = $(GO) test -vet=off -timeout 30m -exec "$(CURDIR)/bin/cputime $$costs"
+# lint runs vet. Each test program writes what CPU time it took into $$costs. Properties (rapid) are held against the same
+# cases each time, and against others, and more of them, in the long tests.
+TEST = RAPID_SEED=1 $(GO) test -vet=off -timeout 30m -exec "$(CURDIR)/bin/cputime $$costs"
 
 test: lint ## every fast test, with the race detector where C is at hand; the CPU time of each package at the end
 	@$(GO) build -o bin/cputime ./internal/testkit/cputime; costs=$$(mktemp); export costs; trap 'rm -f "$$costs"' EXIT; failed=0; \
@@ -95,7 +96,7 @@ test: lint ## every fast test, with the race detector where C is at hand; the CP
 	bin/cputime "$$costs"; exit $$failed
 
 test-long: ## simulations at full length, fuzzing, longer conformance: about half an hour
-	ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test -vet=off -timeout 60m ./...
+	ASSAY_LONG=1 RAPID_CHECKS=1000 CGO_ENABLED=0 $(GO) test -vet=off -timeout 60m ./...
 	cd build/kube && CGO_ENABLED=0 $(GO) test .
 	cd build/dist && CGO_ENABLED=0 $(GO) test .
 	$(MAKE) --no-print-directory fuzz
