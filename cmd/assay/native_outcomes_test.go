@@ -184,7 +184,7 @@ func TestDamagedNativeStoreIsNeverRanked(t *testing.T) {
 		t.Skip("skipped: no python3 for the program that does the damage")
 	}
 	stores := []string{"tokyocabinet-hash", "tokyocabinet-btree", "tokyocabinet-table", "lmdb", "rocksdb", "leveldb", "wiredtiger",
-		"kyotocabinet-hash", "kyotocabinet-tree", "berkeleydb-btree", "sqlite-c"}
+		"kyotocabinet-hash", "berkeleydb-btree", "sqlite-c"}
 	own := withNative(t, stores...)
 	script := written(t, "damager.py", damager)
 	var arms []string

@@ -26,7 +26,11 @@ func TestEveryCounterIsTold(t *testing.T) {
 		tried[e.driver] = true
 		t.Run(e.driver, func(t *testing.T) {
 			t.Parallel()
-			before, told, after := counted(t, e, store.D3, roundLength) // a class that all have
+			class := store.D3
+			if e.driver == "kyotocabinet-tree" {
+				class = store.D0 // all that it has
+			}
+			before, told, after := counted(t, e, class, roundLength)
 			if len(before) == 0 {
 				t.Fatal("no counters")
 			}

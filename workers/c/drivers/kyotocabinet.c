@@ -11,7 +11,8 @@
  * written when they leave it, or at the end of a transaction. kchashdb.h: with OAUTOTRAN each write
  * is a transaction with a write-ahead log, with OAUTOSYNC file and log are synced. A sync without
  * the log is not offered as D3: what a power cut leaves of the next write may take older records
- * with it. */
+ * with it. Nor is a tree with its log offered as more than D0: kills of version 1.2.79's process left
+ * files that do not open ("invalid magic data of a record"), 4 of 150 without syncs, 1 of 207 with. */
 static const struct assay_durability_claim hash_durability[] = {
     {ASSAY_D1, "no flags, the default: shared mapped memory and pwrite, never synced; a crash is repaired at the next open"},
     {ASSAY_D3, "OAUTOTRAN | OAUTOSYNC: each write is a transaction, log and file are synced before it returns"},
@@ -19,8 +20,6 @@ static const struct assay_durability_claim hash_durability[] = {
 };
 static const struct assay_durability_claim tree_durability[] = {
     {ASSAY_D0, "no flags, the default: leaves are changed in the process's cache"},
-    {ASSAY_D1, "OAUTOTRAN: each write is a transaction, its leaves are written to the page cache"},
-    {ASSAY_D3, "OAUTOTRAN | OAUTOSYNC: each write is a transaction, log and file are synced before it returns"},
     {0, NULL},
 };
 
@@ -134,8 +133,6 @@ static enum assay_status open_file(const struct assay_config *config, bool tree,
     uint32_t mode = KCOWRITER | KCOCREATE;
     if (config->durability == ASSAY_D3)
         mode |= KCOAUTOTRAN | KCOAUTOSYNC;
-    else if (tree && config->durability == ASSAY_D1)
-        mode |= KCOAUTOTRAN;
     store->mode = mode;
     store->tree = tree;
     store->db = kcdbnew();
