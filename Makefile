@@ -4,6 +4,9 @@ GO ?= go
 # Tests find what make ferretdb, make cassandra and make mongo-java have made.
 export PATH := $(PATH):$(CURDIR)/bin
 
+# Compiled without the path of this folder, a second clone finds in the cache what the first one compiled.
+export GOFLAGS := -trimpath $(GOFLAGS)
+
 .DEFAULT_GOAL := help
 .PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated dist dist-check clean
 
