@@ -375,10 +375,8 @@ func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
 
 // proofOf is what a result shows.
 func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
-	p := proof.Proof{Kind: string(r.Kind), Fault: string(r.Fault), Kept: result.State == crash.Kept, Cuts: result.Looked(), Broken: result.Broken, Why: result.Why,
-		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
-			Store: result.Driver, Version: proof.VersionOf(result.Version, result.Settings), Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS,
-			Servers: result.Servers, MountOptions: result.MountOptions}, OneNode: result.OneNode}
+	p := proof.Proof{Question: result.Asked, Kind: string(r.Kind), Fault: string(r.Fault), Kept: result.State == crash.Kept,
+		Cuts: result.Looked(), Records: result.ReadBack(), Broken: result.Broken, Why: result.Why, Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, OneNode: result.OneNode}
 	if result.State == crash.NoPromise {
 		p.Kept, p.NoPromise = true, true
 	}
@@ -393,7 +391,10 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 			Records: w.Records, RecordsMax: w.RecordsMax, LostAll: w.LostAll, Refused: result.Looked() - w.Cuts}
 	}
 	if r.Rig != nil {
-		p.FileSystem, p.Rig, p.Strict = result.FileSystem, r.Rig.Version, result.FileSystem == powercut.Strict
+		p.Rig, p.Strict = r.Rig.Version, result.FileSystem == powercut.Strict
+		if p.Strict {
+			p.FileSystem, p.MountOptions = result.FileSystem, ""
+		}
 		if r.Rig.SectorBytes != powercut.SectorBytesMin {
 			p.Sector = r.Rig.SectorBytes
 		}

@@ -24,7 +24,6 @@ import (
 	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
-	"assay/internal/execution/crash"
 	"assay/internal/execution/event"
 	"assay/internal/execution/run"
 	"assay/internal/experiment"
@@ -465,7 +464,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
 		Agents:    agentOptions,
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
-		Proved: func(q proof.Question) (*proof.Proof, error) { return proof.Find(q, string(crash.Power)) },
+		Proved: proof.Find,
 	})
 	metered(ctx)
 	stop() // a table that is being made need not be kept

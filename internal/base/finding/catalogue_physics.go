@@ -25,7 +25,7 @@ const (
 	MarkSyncsTooFast Code = "durability-not-shown syncs-too-fast"       // for the disk's fastest sync
 	MarkClassChanged Code = "durability-not-shown class-changed"        // by the server's settings, while the phase ran
 
-	MarkClassRefuted Code = "durability-not-shown class-refuted" // by power cuts, before the run
+	MarkClassRefuted Code = "durability-not-shown class-refuted" // by cuts, before the run
 
 	FaultNotDurable Code = "durability-not-shown"
 )
@@ -80,11 +80,12 @@ var _ = register(
 	Entry{Example: MarkClassChangedParams{Message: "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
 		Says: `after the phase, the server's settings did not give the durability class: {{clean .message}}`},
 	Entry{Example: MarkClassRefutedParams{FileSystem: "ext4", Why: "cut 3 (single writes): lost 12 of 5,000 records"},
-		Says: `power cuts on {{.file_system}} have refuted the durability class: {{clean .why}}`},
+		Says: `{{if .kills}}kills of the process{{else}}power cuts on {{.file_system}}{{end}} have refuted the durability class: {{clean .why}}`,
+		Also: []Parameters{MarkClassRefutedParams{FileSystem: "ext4", Kills: true, Why: "cut 3 (single writes): lost 12 of 5,000 records"}}},
 
 	Entry{Example: FaultParams{Code: FaultNotDurable, At: example}, Severity: Grave,
-		Says:   `{{.arm}}: durability not shown in {{.place}}: its syncs, its settings or a power cut do not support the class. It has no rank there.`,
-		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: their syncs, settings or a power cut do not support the class.`,
+		Says:   `{{.arm}}: durability not shown in {{.place}}: its syncs, its settings or a cut do not support the class. It has no rank there.`,
+		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: their syncs, settings or a cut do not support the class.`,
 		Remedy: "check that the driver and its server sync before they acknowledge; if they do not, give them a weaker class"},
 )
 
@@ -149,7 +150,11 @@ type MarkSyncsTooFastParams struct {
 
 func (MarkSyncsTooFastParams) code() Code { return MarkSyncsTooFast }
 
-type MarkClassRefutedParams struct{ FileSystem, Why string }
+type MarkClassRefutedParams struct {
+	FileSystem string
+	Kills      bool // and no power cut
+	Why        string
+}
 
 func (MarkClassRefutedParams) code() Code { return MarkClassRefuted }
 

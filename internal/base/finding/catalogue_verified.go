@@ -19,23 +19,29 @@ var _ = register(
 			VerifiedParams{},
 		}},
 	Entry{Example: ProofsParams{Class: "D3", Proved: []string{"bbolt (50 on ext4)", "pebble (12 on ext4)"}, Claimed: []string{"badger"}},
-		Says: `{{if .proved}}{{.class}} kept in power cuts: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
-			`{{else}}{{.class}}: no power cut was tried (assay crash).{{end}}` +
+		Says: `{{if .proved}}{{.class}} kept in {{if .kills}}kills of the process{{else}}power cuts{{end}}: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
+			`{{else}}{{.class}}: {{if .kills}}no kill{{else}}no power cut{{end}} was tried{{if .elsewhere}} on what ran here{{end}} (assay crash).{{end}}` +
+			`{{if .elsewhere}} Cut as something else, and claimed here: {{join .elsewhere}}.{{end}}` +
 			`{{if .per_sync}} The syncs that were counted cover {{if eq .per_sync 1}}one write{{else}}at most {{count .per_sync}} writes{{end}} each.{{end}}`,
 		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}},
+			ProofsParams{Class: "D1", Kills: true, Proved: []string{"pebble (200 on ext4)"}, Claimed: []string{"badger"}},
+			ProofsParams{Class: "D3", Claimed: []string{"badger", "bbolt"}, Elsewhere: []string{"bbolt (another program, other options)"}},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 1},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 16}}},
 	Entry{Example: ClassProvedParams{Title: "survives a power cut (D3)", Cuts: 200, FileSystems: []string{"ext4"}, Proved: 3, Of: 3},
-		Says: `{{.title}}, {{if not .proved}}claimed by the {{if eq .of 1}}driver{{else}}drivers{{end}}{{else}}{{if ge .cuts 50}}proved by{{else}}kept in{{end}} {{plural .cuts "cut" ""}} on {{join .file_systems}}{{if ne .proved .of}} for {{.proved}} of {{.of}} stores{{end}}{{end}}`,
+		Says: `{{.title}}, {{if not .proved}}claimed by the {{if eq .of 1}}driver{{else}}drivers{{end}}{{else}}{{if ge .cuts 50}}proved by{{else}}kept in{{end}} {{plural .cuts (or (and .kills "kill") "cut") ""}}{{if .records}}, {{number .records}} records read back,{{end}} on {{join .file_systems}}{{if ne .proved .of}} for {{.proved}} of {{.of}} stores{{end}}{{end}}`,
 		Also: []Parameters{ClassProvedParams{Title: "survives a power cut (D3)", Cuts: 20, FileSystems: []string{"ext4"}, Proved: 1, Of: 3},
+			ClassProvedParams{Title: "survives a crash of the process (D1)", Cuts: 200, Kills: true, Records: 1240000, FileSystems: []string{"ext4"}, Proved: 1, Of: 3},
 			ClassProvedParams{Title: "survives a power cut (D3)", Of: 3}, ClassProvedParams{Title: "survives a power cut (D3)", Of: 1}}},
 )
 
-// ClassProvedParams is a table's title: what power cuts have shown of the class, or that it is claimed.
+// ClassProvedParams is a table's title: what cuts have shown of the class, or that it is claimed.
 // Fewer than 50, within which stores that are known to lose were refuted, are called no proof.
 type ClassProvedParams struct {
 	Title       string
-	Cuts        int // the fewest of a store
+	Cuts        int    // the fewest of a store
+	Kills       bool   // and no power cuts
+	Records     uint64 // that were read back after the cuts of that store, over all of them
 	FileSystems []string
 	Proved, Of  int // stores
 }
@@ -51,10 +57,12 @@ type VerifiedParams struct {
 	Trials, NotChecked                      int    // trials that acknowledged writes of which no value was looked at
 }
 
-// ProofsParams is what power cuts have shown of a class, of the stores that the run has in it.
+// ProofsParams is what cuts have shown of a class, of the stores that the run has in it.
 type ProofsParams struct {
 	Class           string
+	Kills           bool     // of the process, and no power cuts
 	Proved, Claimed []string // names of arms; of those proved, with the number of cuts
+	Elsewhere       []string // of those claimed, the arms of which something near was cut, with what differs
 	PerSync         int      // writes that one counted sync may have covered, at most, in the arms that are claimed; 0: not counted
 }
 

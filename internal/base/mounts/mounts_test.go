@@ -62,3 +62,20 @@ func TestUnescape(t *testing.T) {
 		}
 	})
 }
+
+func TestDecisive(t *testing.T) {
+	for options, want := range map[string]string{
+		"":                                   "",
+		"rw,relatime,discard,resuid=65534":   "",
+		"rw,relatime,data=journal,nobarrier": "data=journal,nobarrier",
+		"rw,data=ordered,barrier=1":          "",
+		"rw,barrier=0":                       "barrier=0",
+		"rw,relatime,sync":                   "sync",
+		"rw,subvol=/@home,space_cache=v2,nodatacow": "nodatacow",
+		"rw,some_new_option":                        "some_new_option",
+	} {
+		if got := Decisive(options); got != want {
+			t.Errorf("%s: %q, expected %q", options, got, want)
+		}
+	}
+}

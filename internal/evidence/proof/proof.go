@@ -1,9 +1,10 @@
 // Package proof keeps what cuts have shown of stores' durability classes, beyond the run that showed
-// it: one file for each store, version, settings, class and way to cut. What any of these changes is
-// another question, with a proof of its own.
+// it: one file for each program, its version, options and settings, file system, class and way to cut.
+// What changes any of these is another question, with a proof of its own (proof.go). What answers a
+// question, and what comes near to it, is found in find.go.
 //
 // A refutation outlives later successes: cuts are drawn, and one that broke a promise counts however
-// many did not. Who has mended the store has another version or other settings.
+// many did not. Who has mended the store has another program, version or settings.
 package proof
 
 import (
@@ -28,12 +29,15 @@ import (
 type Question struct {
 	Store    string            `json:"store"` // the driver
 	Version  string            `json:"version"`
-	Settings map[string]string `json:"settings"` // in force, as the store told them
+	Program  string            `json:"program_sha256,omitempty"` // of all that runs: host.Digests.Loaded; "": not known
+	Options  map[string]string `json:"options,omitempty"`        // of driver, server and JVM, defaults included
+	Settings map[string]string `json:"settings"`                 // in force, as the store told them
 	Class    store.Durability  `json:"class"`
 	WindowNS int64             `json:"window_ns,omitempty"` // of D2
 	Servers  int               `json:"servers,omitempty"`   // that make the store, if they are several
-	// MountOptions are those of the file system below it, if any are asked for: cuts of it say nothing of
-	// another one.
+	// FileSystem is the kind of that which the store's files stand on, and MountOptions what decides there
+	// what a cut takes: mounts.Decisive.
+	FileSystem   string `json:"file_system,omitempty"`
 	MountOptions string `json:"mount_options,omitempty"`
 }
 
@@ -46,22 +50,29 @@ func VersionOf(library string, settings map[string]string) string {
 	return cmp.Or(settings[serverVersion], library)
 }
 
+// Kinds of cuts.
+const (
+	Kill  = "kill"  // of the store's processes
+	Power = "power" // of its disk
+)
+
 // Proof is an answer.
 type Proof struct {
 	Question
-	Kind       string `json:"kind"`                   // "kill" or "power"
-	FileSystem string `json:"file_system,omitempty"`  // whose disk was cut off
-	Rig        int    `json:"rig,omitempty"`          // version of the rig
-	Sector     int64  `json:"sector_bytes,omitempty"` // of its disk; 0: 512
-	Strict     bool   `json:"strict,omitempty"`       // the file system is Assay's own, which keeps no more than POSIX says
-	OneNode    bool   `json:"one_node,omitempty"`     // the power of one server was cut, and the others went on
-	Fault      string `json:"fault,omitempty"`        // that a call of the store met before each cut; "": none
+	Kind    string `json:"kind"`                   // Kill or Power
+	Rig     int    `json:"rig,omitempty"`          // version of the rig
+	Sector  int64  `json:"sector_bytes,omitempty"` // of its disk; 0: 512
+	Strict  bool   `json:"strict,omitempty"`       // the file system is Assay's own, which keeps no more than POSIX says
+	OneNode bool   `json:"one_node,omitempty"`     // the power of one server was cut, and the others went on
+	Fault   string `json:"fault,omitempty"`        // that a call of the store met before each cut; "": none
 
 	Kept bool `json:"kept"` // false: refuted
 	// NoPromise: the class says nothing of such cuts, so that nothing is kept or refuted; Loss is what they took.
 	NoPromise bool `json:"no_promise,omitempty"`
 	Measure
-	Cuts    int       `json:"cuts"`
+	Cuts int `json:"cuts"`
+	// Records were read back after the cuts, over all of them.
+	Records uint64    `json:"records_read_back,omitempty"`
 	Broken  int       `json:"broken,omitempty"`
 	NotBack int       `json:"not_back,omitempty"` // cuts of one server after which it did not start again
 	Why     string    `json:"why,omitempty"`      // it is refuted
@@ -107,12 +118,12 @@ func Directory() (string, error) {
 func (p *Proof) ID() string {
 	key, err := json.Marshal(struct {
 		Question
-		Kind, FileSystem string
-		Rig              int
-		Fault            string `json:",omitempty"`
-		OneNode          bool   `json:",omitempty"`
-		Sector           int64  `json:",omitempty"`
-	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig, p.Fault, p.OneNode, p.Sector})
+		Kind    string
+		Rig     int
+		Fault   string `json:",omitempty"`
+		OneNode bool   `json:",omitempty"`
+		Sector  int64  `json:",omitempty"`
+	}{p.Question.withoutPlace(), p.Kind, p.Rig, p.Fault, p.OneNode, p.Sector})
 	if err != nil {
 		panic(err) // strings and numbers can be written
 	}
@@ -231,38 +242,6 @@ func All() (all []Proof, err error) {
 	return all, err
 }
 
-// Find returns what is proved of a question by cuts of a kind: a refutation, if there is one, or the
-// proof by most cuts; nil: nothing is. What the strict file system has shown is left out: stores stand
-// on real ones, and those decide ranks. So is what followed an error, of which no class speaks. A cut of
-// one server of several refutes D3, and does not prove it; so does one of a disk with larger sectors.
-func Find(q Question, kind string) (*Proof, error) {
-	all, err := All()
-	var best *Proof
-	for i := range all {
-		p := &all[i]
-		if p.Kind != kind || p.Strict || p.Fault != "" || p.Kept && (p.OneNode && q.Class != store.D4 || p.Sector > 0) || !p.Question.equal(q) {
-			continue
-		}
-		if best == nil || best.Kept && (!p.Kept || p.Cuts > best.Cuts) {
-			best = p
-		}
-	}
-	return best, err
-}
-
-func (q Question) equal(other Question) bool {
-	q, other = q.withoutPlace(), other.withoutPlace()
-	if q.Store != other.Store || q.Version != other.Version || q.Class != other.Class || q.WindowNS != other.WindowNS || q.Servers != other.Servers || q.MountOptions != other.MountOptions || len(q.Settings) != len(other.Settings) {
-		return false
-	}
-	for name, value := range q.Settings {
-		if its, there := other.Settings[name]; !there || its != value {
-			return false
-		}
-	}
-	return true
-}
-
 // Where is the file system whose disk was cut off, with its mount options.
 func (p *Proof) Where() string {
 	if p.MountOptions != "" {
@@ -279,7 +258,7 @@ func (p *Proof) Text() string {
 	if !p.Kept {
 		return "refuted: " + p.Why
 	}
-	by := map[string]string{"kill": "kills", "power": "cuts"}[p.Kind]
+	by := map[string]string{Kill: "kills", Power: "cuts"}[p.Kind]
 	if p.OneNode {
 		by += fmt.Sprintf(" of one of %d servers", p.Servers)
 		if p.NotBack > 0 {

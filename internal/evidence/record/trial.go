@@ -44,7 +44,8 @@ type Trial struct {
 	Server    *Server           `json:"server,omitempty"`        // that Assay has started for the trial; nil: none
 	Tag       uint32            `json:"trial_tag,omitempty"`     // in the check of every value that the trial wrote
 	Namespace string            `json:"key_namespace,omitempty"` // what its keys began with, on a server; "": nothing
-	Proof     *Proof            `json:"proof,omitempty"`         // of the class in D2 and D3; nil: no power cut was tried
+	Proof     *Proof            `json:"proof,omitempty"`         // of the class, by power cuts; nil: none was tried
+	Kills     *Proof            `json:"kill_proof,omitempty"`    // of the class, by kills; nil: none was tried
 	Abilities store.Abilities   `json:"abilities"`
 	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
 	// ConnectionsLeft is how many connections the worker's processes held ClosePatience after they had
@@ -76,17 +77,35 @@ type Settled struct {
 	NotBack      []string  `json:"not_back,omitempty"` // dirty, queue, cpu: still above what it was
 }
 
-// Proof is what power cuts had shown of the store, in the class of the trial, with its version and
-// its settings, when the trial ran.
+// Proof is what cuts had shown of the store in the class of the trial when the trial ran.
 type Proof struct {
 	Kept       bool      `json:"kept"` // false: refuted
 	Cuts       int       `json:"cuts"`
+	Records    uint64    `json:"records_read_back,omitempty"` // after the cuts, over all of them
 	FileSystem string    `json:"file_system"`
 	Why        string    `json:"why,omitempty"` // it is refuted
 	Made       time.Time `json:"made"`
+	// Differs lists what in the trial is not as in the cuts (proof.OtherProgram …): they prove and refute
+	// nothing of it. Nil: they are of what ran.
+	Differs []string `json:"differs,omitempty"`
 	// NoPromise: D1 says nothing of power, so that nothing is kept or refuted.
 	NoPromise bool `json:"no_promise,omitempty"`
 	proof.Measure
+}
+
+// Proves reports whether cuts of what ran have kept the promise of its class.
+func (p *Proof) Proves() bool { return p != nil && p.Kept && !p.NoPromise && len(p.Differs) == 0 }
+
+// Refutes reports whether a cut of what ran has broken it.
+func (p *Proof) Refutes() bool { return p != nil && !p.Kept && len(p.Differs) == 0 }
+
+// ProofOf is what the cuts have shown that can prove the trial's class: kills of the process for D1, and
+// power cuts for D2 and D3; nil: none was tried.
+func (t *Trial) ProofOf(class store.Durability) *Proof {
+	if class == store.D1 {
+		return t.Kills
+	}
+	return t.Proof
 }
 
 // QueryPlan is how the store said that it answers a question.

@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"assay/internal/base/owned"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/proof"
 	"assay/internal/execution/powercut"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
@@ -114,6 +116,8 @@ type Result struct {
 	FileSystem string `json:"file_system,omitempty"`
 	// MountOptions it was mounted with; "": the kernel's.
 	MountOptions string `json:"mount_options,omitempty"`
+	// Asked is what the cuts answer.
+	Asked proof.Question `json:"question"`
 
 	// Servers is how many the store has, if they are several; OneNode: one of them was cut off.
 	Servers int  `json:"servers,omitempty"`
@@ -172,6 +176,26 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 	}
 	return r, tester.kills()
 }
+
+// see tells what the cuts of a store that is open answer: which program it is, with which options and
+// settings, on which file system.
+func (t *tester) see(s *session) error {
+	r := t.result
+	r.Version, r.Settings = s.abilities.Version, s.abilities.Settings
+	r.Asked = proof.Question{Store: r.Driver, Version: proof.VersionOf(r.Version, r.Settings), Options: t.target.Store.OptionsInForce(), Settings: r.Settings,
+		Class: r.Class, WindowNS: r.WindowNS, Servers: r.Servers}
+	running := proof.Running{PIDs: []int{s.worker.PID()}, Command: t.target.Store.Worker, Directory: s.directory}
+	if s.server != nil {
+		running.PIDs = append(running.PIDs, s.server.PIDs()...)
+	}
+	if s.node != nil {
+		running.Directory = s.node.place
+	}
+	return r.Asked.See(running, &digests)
+}
+
+// digests are those of stores' programs: most tests of a process are of the same ones.
+var digests host.Digests
 
 // refuse says why a store is not cut off; "": it can be.
 func refuse(t *Target) string {

@@ -97,6 +97,14 @@ func (r *Result) Looked() (n int) {
 	return n
 }
 
+// ReadBack is how many records were read back after the cuts, over all of them.
+func (r *Result) ReadBack() (n uint64) {
+	for i := range r.Cuts {
+		n += r.Cuts[i].Records
+	}
+	return n
+}
+
 // BrokenCuts are the cuts that broke the promise.
 func (r *Result) BrokenCuts(kind Kind) (broken []*Cut) {
 	for i := range r.Cuts {

@@ -51,7 +51,9 @@ func (t *tester) control(life int) (open time.Duration, err error) {
 		t.result.Why, err = blame("does not open", err)
 		return 0, err
 	}
-	t.result.Version, t.result.Settings = s.abilities.Version, s.abilities.Settings
+	if err := t.see(s); err != nil {
+		return 0, err
+	}
 	if _, err := s.work(t.options.Seed, nil, time.Now(), &stamps); err != nil {
 		t.result.Why, err = blame("fails before it is cut", err)
 		return 0, err

@@ -150,7 +150,9 @@ func (t *tester) nodeCut(rig *powercut.Rig, number int, opens time.Duration) (cu
 		t.result.Why, err = blame("does not open", err)
 		return cut, 0, err
 	}
-	t.result.Version, t.result.Settings = s.abilities.Version, s.abilities.Settings
+	if err := t.see(s); err != nil {
+		return cut, 0, err
+	}
 	steps, err := t.target.workload(seed, 1)
 	if err != nil {
 		return cut, 0, err

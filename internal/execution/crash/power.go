@@ -194,7 +194,9 @@ func (t *tester) beginOn(rig *powercut.Rig, s *session, disk string, fault power
 		t.result.Why, err = blame("does not open", err)
 		return 0, err
 	}
-	t.result.Version, t.result.Settings = s.abilities.Version, s.abilities.Settings
+	if err := t.see(s); err != nil {
+		return 0, err
+	}
 	if fault.Kind != "" {
 		s.parts = faultParts
 		err = rig.Arm(fault)

@@ -8,7 +8,6 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
-	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
@@ -140,31 +139,6 @@ func (c *syncCheck) timeSync() {
 	took, err := host.SyncFloor(directory)
 	if err == nil && (c.floor == 0 || took < c.floor) {
 		c.floor = took // what could not be timed, as on a full disk, bounds nothing
-	}
-}
-
-// citeProof looks for what power cuts have shown of the store as it is opened now. What can't be read
-// proves nothing, and is told.
-func (t *trial) citeProof(class store.Durability) {
-	if t.run.options.Proved == nil || class != store.D1 && class != store.D2 && class != store.D3 {
-		return
-	}
-	servers := t.store.Servers()
-	if servers == 1 {
-		servers = 0
-	}
-	q := proof.Question{Servers: servers, Store: t.store.Driver, Version: proof.VersionOf(t.result.Version, t.result.Settings), Settings: t.result.Settings,
-		Class: class, WindowNS: int64(t.cell.LossWindow)}
-	if c := t.run.experiment.Crash; c != nil {
-		q.MountOptions = c.MountOptions
-	}
-	found, err := t.run.options.Proved(q)
-	if err != nil {
-		t.run.view.Message("proofs of durability classes: " + err.Error())
-	}
-	if found != nil {
-		t.result.Proof = &record.Proof{Kept: found.Kept, Cuts: found.Cuts, FileSystem: found.Where(), Why: found.Why, Made: found.Made,
-			NoPromise: found.NoPromise, Measure: found.Measure}
 	}
 }
 

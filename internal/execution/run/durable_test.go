@@ -60,24 +60,28 @@ func diskCounts(t *testing.T, directory string) {
 	}
 }
 
-// What power cuts have shown is asked for with the store's version and settings, kept with the trial,
-// and a refutation takes the rank.
+// What cuts have shown is asked for with all that decides what runs, kept with the trial, and a refutation of
+// any kind takes the rank; one of something else takes none.
 func TestProofsAreCited(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
-	for _, kept := range []bool{true, false} {
+	for _, shown := range []struct {
+		refuted string // by this kind of cuts
+		differs []string
+		marked  bool
+	}{{}, {refuted: proof.Power, marked: true}, {refuted: proof.Kill, marked: true}, {refuted: proof.Kill, differs: []string{proof.OtherProgram}}} {
 		var asked proof.Question
 		trial, _ := syncedRun(t, "bbolt", 1, t.TempDir(), func(o *Options) {
-			o.Proved = func(q proof.Question) (*proof.Proof, error) {
+			o.Proved = func(q proof.Question, kind string) (*proof.Cited, error) {
 				asked = q
-				return &proof.Proof{Question: q, Kept: kept, Cuts: 50, FileSystem: "ext4", Why: "cut 3: lost 1 of 9 records"}, nil
+				return &proof.Cited{Proof: proof.Proof{Question: q, Kept: kind != shown.refuted, Cuts: 50, Why: "cut 3: lost 1 of 9 records"}, Differs: shown.differs}, nil
 			}
 		})
-		if asked.Store != "bbolt" || asked.Class != store.D3 || len(asked.Settings) == 0 {
+		if asked.Store != "bbolt" || asked.Class != store.D3 || len(asked.Settings) == 0 || asked.Program == "" || asked.FileSystem == "" {
 			t.Errorf("asked for %+v", asked)
 		}
-		if c := trial.Proof; c == nil || c.Kept != kept || c.Cuts != 50 || notShown(trial) == kept {
-			t.Errorf("kept %v: %+v, marks %+v", kept, c, trial.Marks)
+		if c := trial.Proof; c == nil || c.Kept == (shown.refuted == proof.Power) || c.Cuts != 50 || notShown(trial) != shown.marked {
+			t.Errorf("%+v: %+v, marks %+v", shown, c, trial.Marks)
 		}
 	}
 }

@@ -35,8 +35,10 @@ func (o *outcome) addPhase(p *record.Phase, problems [][]finding.Message) {
 
 // holdClass marks a phase of a store whose class a power cut has refuted.
 func (o *outcome) holdClass(p *record.Phase) {
-	if c := o.Proof; c != nil && !c.Kept && !p.Load {
-		o.mark(p.Name, finding.MarkClassRefutedParams{FileSystem: c.FileSystem, Why: c.Why})
+	for _, c := range []*record.Proof{o.Proof, o.Kills} {
+		if c.Refutes() && !p.Load {
+			o.mark(p.Name, finding.MarkClassRefutedParams{FileSystem: c.FileSystem, Kills: c == o.Kills, Why: c.Why})
+		}
 	}
 }
 

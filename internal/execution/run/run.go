@@ -68,9 +68,9 @@ type Options struct {
 	// TrialRate is the rate that stands for a trial, in operations a second; nil: none was measured.
 	TrialRate func(*experiment.Experiment, plan.Trial, *record.Trial, []record.Sample) *float64
 
-	// Proved returns what power cuts have shown of a store's class; nil: nothing. Proved itself may be
+	// Proved returns what cuts of a kind have shown of a store's class; nil: nothing. Proved itself may be
 	// nil.
-	Proved func(proof.Question) (*proof.Proof, error)
+	Proved func(q proof.Question, kind string) (*proof.Cited, error)
 
 	// Program returns the server that a driver speaks to, if Assay can start it.
 	Program func(driver string) (server.Program, bool)

@@ -276,7 +276,7 @@ func (t *trial) open(class store.Durability, load bool) error {
 		t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
 	}
 	if err == nil && !load {
-		t.citeProof(class)
+		t.citeProofs(class)
 	}
 	return err
 }

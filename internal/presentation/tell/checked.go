@@ -3,6 +3,7 @@ package tell
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
@@ -11,11 +12,10 @@ import (
 	"assay/store"
 )
 
-// cutClasses are those that power cuts can prove: they bound what a power cut takes.
-var cutClasses = []store.Durability{store.D3, store.D2}
+// cutClasses are those that cuts can prove: power cuts, and kills for D1.
+var cutClasses = []store.Durability{store.D3, store.D2, store.D1}
 
-// checkedOf says what of the data was verified, and what power cuts have shown of the classes that
-// bound what they take.
+// checkedOf says what of the data was verified, and what cuts have shown of the classes.
 func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 	var all record.Verified
 	for _, run := range runs {
@@ -30,7 +30,8 @@ func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 			Wrong: all.Values - min(all.Right+all.Old, all.Values)}))
 	}
 	for _, class := range cutClasses {
-		if p := proofsOf(runs, class); len(p.Proved)+len(p.Claimed) > 0 {
+		p := proofsOf(runs, class)
+		if tried := len(p.Proved)+len(p.Elsewhere) > 0; tried || len(p.Claimed) > 0 && class != store.D1 { // D1's title says it
 			checked = append(checked, finding.New(p))
 		}
 	}
@@ -58,20 +59,21 @@ func writesPerSync(t *record.Trial) (most int) {
 	return most
 }
 
-// provedTitle adds to a table's title what power cuts have shown of the run's stores in its class, or
+// provedTitle adds to a table's title what cuts have shown of the run's stores in its class, or
 // that the class is claimed.
 func provedTitle(t *facts.Table, title string) string {
 	if !slices.Contains(cutClasses, t.Parameters.Durability) {
 		return title
 	}
-	p := finding.ClassProvedParams{Title: title}
-	eachProof([]*record.Run{t.Run}, t.Parameters.Durability, func(_ string, trial *record.Trial) {
-		c := trial.Proof
-		if p.Of++; c == nil || !c.Kept {
+	class := t.Parameters.Durability
+	p := finding.ClassProvedParams{Title: title, Kills: class == store.D1}
+	eachProof([]*record.Run{t.Run}, class, func(_ string, trial *record.Trial) {
+		c := trial.ProofOf(class)
+		if p.Of++; !c.Proves() {
 			return
 		}
 		if p.Proved++; p.Proved == 1 || c.Cuts < p.Cuts {
-			p.Cuts = c.Cuts
+			p.Cuts, p.Records = c.Cuts, c.Records
 		}
 		if !slices.Contains(p.FileSystems, c.FileSystem) {
 			p.FileSystems = append(p.FileSystems, c.FileSystem)
@@ -87,15 +89,18 @@ func provedTitle(t *facts.Table, title string) string {
 // proofsOf gathers the arms that were measured in a class. One that a cut has refuted is a finding,
 // and so is a class whose store's files nobody could look at.
 func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
-	p := finding.ProofsParams{Class: string(class)}
+	p := finding.ProofsParams{Class: string(class), Kills: class == store.D1}
 	var perSync []int // of each arm that is claimed
 	eachProof(runs, class, func(arm string, t *record.Trial) {
-		switch c := t.Proof; {
-		case c == nil:
+		switch c := t.ProofOf(class); {
+		case c.Proves():
+			p.Proved = append(p.Proved, fmt.Sprintf("%s (%d on %s)", arm, c.Cuts, c.FileSystem))
+		case !c.Refutes():
 			p.Claimed = append(p.Claimed, arm)
 			perSync = append(perSync, writesPerSync(t))
-		case c.Kept:
-			p.Proved = append(p.Proved, fmt.Sprintf("%s (%d on %s)", arm, c.Cuts, c.FileSystem))
+			if c != nil && len(c.Differs) > 0 {
+				p.Elsewhere = append(p.Elsewhere, fmt.Sprintf("%s (%s)", arm, differences(c)))
+			}
 		}
 	})
 	if len(perSync) > 0 && slices.Min(perSync) > 0 {
@@ -103,7 +108,20 @@ func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
 	}
 	slices.Sort(p.Proved)
 	slices.Sort(p.Claimed)
+	slices.Sort(p.Elsewhere)
 	return p
+}
+
+// differences says how a proof is not of what ran.
+func differences(c *record.Proof) string {
+	var words []string
+	if !c.Kept {
+		words = append(words, "refuted there")
+	}
+	for _, code := range c.Differs {
+		words = append(words, finding.Difference(code))
+	}
+	return strings.Join(words, ", ")
 }
 
 // eachProof visits the arms that were measured in a class, each once, with a trial of it, which has what
