@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"assay/internal/experiment"
+	"assay/internal/base/format"
 )
 
 //go:embed *.yaml
@@ -63,7 +63,7 @@ func Source(name string) ([]byte, error) {
 		}
 	}
 	names := Names()
-	if near := experiment.Nearest(name, names); near != "" {
+	if near := format.Nearest(name, names); near != "" {
 		return nil, fmt.Errorf("unknown preset %q\ndid you mean %q?", name, near)
 	}
 	return nil, fmt.Errorf("unknown preset %q\nexpected one of %s", name, strings.Join(names, ", "))

@@ -15,7 +15,6 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
-	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 )
 
@@ -173,7 +172,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 }
 
 func didYouMeanOne(name string, names []string) string {
-	if near := experiment.Nearest(name, names); near != "" {
+	if near := format.Nearest(name, names); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return "; expected one of " + format.ListMax(names, 8)

@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"assay/drivers"
+	"assay/internal/base/format"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/jars"
@@ -19,7 +21,6 @@ import (
 	"assay/internal/experiment"
 	"assay/store"
 	"assay/worker"
-	"time"
 )
 
 // descriptions returns what Assay's own drivers say of themselves.
@@ -228,7 +229,7 @@ func suggestion(word string, names []string) string {
 
 // nearOr says which of the names was probably meant, and otherwise what else there is to say.
 func nearOr(word string, names []string, otherwise string) string {
-	if near := experiment.Nearest(word, names); near != "" {
+	if near := format.Nearest(word, names); near != "" {
 		return fmt.Sprintf("\ndid you mean %q?", near)
 	}
 	return "\n" + otherwise

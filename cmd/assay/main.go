@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/format"
 	"assay/internal/execution/run"
 	"assay/internal/experiment"
 	"assay/internal/presentation/live"
@@ -200,7 +201,7 @@ func flagError(c *cobra.Command, err error) error {
 		}
 		if habit {
 			text += "\n" + expected(meant)
-		} else if near := experiment.Nearest(unknown, names); near != "" {
+		} else if near := format.Nearest(unknown, names); near != "" {
 			text += "\ndid you mean --" + near + "?"
 		}
 	}

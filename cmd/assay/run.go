@@ -305,7 +305,7 @@ func (f *runFlags) written(loaded *experiment.Loaded) []byte {
 		}
 		words = append(words, word)
 	}
-	return slices.Concat([]byte(experiment.WrittenBy+strings.Join(words, " ")+"\n"), loaded.File())
+	return slices.Concat([]byte(record.WrittenBy+strings.Join(words, " ")+"\n"), loaded.File())
 }
 
 // save is --save-as.

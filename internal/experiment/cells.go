@@ -9,9 +9,6 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// recordsMax is half of the indexes that a trace has, so that inserts have room to grow.
-const recordsMax = 1 << 47
-
 // usualValueBytes is the length of values where the file gives none.
 func (r *resolver) usualValueBytes() Count {
 	switch {
@@ -34,8 +31,8 @@ func (r *resolver) meanValueBytes() Count {
 
 // cells expands the matrix. Cases are outermost; then the axes nest in their order.
 func (r *resolver) cells() *Error {
-	base := make([][]value, len(axes))
-	for i, a := range axes {
+	base := make([][]value, len(fileAxes))
+	for i, a := range fileAxes {
 		base[i] = a.given(r)
 	}
 	if len(r.file.Cases) == 0 {
@@ -63,7 +60,7 @@ func (r *resolver) cells() *Error {
 			if change.path == "values.bytes" && len(r.file.Values.Sizes)+len(r.file.Values.Columns) > 0 {
 				return change.at.fail(path, "values have one of bytes, sizes and columns")
 			}
-			for k, a := range axes {
+			for k, a := range fileAxes {
 				if a.Path != change.path || change.value.kind == null {
 					continue
 				}
@@ -105,7 +102,7 @@ func (r *resolver) uselessAxes() *Error {
 // expand adds the cells of a case, which stands at at, or those of a file without cases.
 func (r *resolver) expand(name string, values [][]value, at []string) *Error {
 	cells := []Cell{{Case: name}}
-	for i, a := range axes {
+	for i, a := range fileAxes {
 		parts := axisParts(a.Path, at)
 		if len(cells)*len(values[i])+len(r.e.Cells) > cellsMax {
 			return r.fail(parts, "the matrix has more than %d cells", cellsMax).hint("shorten a list: each one multiplies the others")

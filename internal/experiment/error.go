@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"assay/internal/base/format"
 )
 
 // Error is a user's mistake in an experiment: where it is, what was expected, and what was probably
@@ -133,62 +135,6 @@ func (e *Error) hint(format string, args ...any) *Error {
 }
 
 func (e *Error) near(word string, names []string) *Error {
-	e.Nearest = Nearest(word, names)
+	e.Nearest = format.Nearest(word, names)
 	return e
-}
-
-// Nearest returns the name that word was probably meant to be: one that it begins or that begins
-// it, or the one with the fewest edits, at most two; "" if none is near.
-func Nearest(word string, names []string) string {
-	word = strings.ToLower(strings.TrimSpace(word))
-	if word == "" {
-		return ""
-	}
-	best, bestEdits := "", 3
-	for _, name := range names {
-		lower := strings.ToLower(name)
-		if edits := editDistance(word, lower); edits < bestEdits && edits < max(len(word), 2) {
-			best, bestEdits = name, edits
-		}
-	}
-	if best != "" {
-		return best
-	}
-	for _, name := range names {
-		lower := strings.ToLower(name)
-		if len(word) >= 2 && (strings.HasPrefix(lower, word) || len(lower) >= 3 && strings.HasPrefix(word, lower)) {
-			return name
-		}
-	}
-	return ""
-}
-
-// editDistance counts insertions, deletions, replacements and swaps of neighbours (optimal string
-// alignment). Words that differ by more than two letters in length are three apart: nobody asks for
-// more.
-func editDistance(a, b string) int {
-	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
-		return 3
-	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			replace := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				replace++
-			}
-			rows[i][j] = min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -38,15 +38,3 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		})
 	}
 }
-
-func TestNearest(t *testing.T) {
-	names := []string{"records", "read", "threads", "D0", "zipfian", "scrambled_zipfian", "sequential"}
-	for word, want := range map[string]string{
-		"recrods": "records", "record": "records", "RECORDS": "records", "red": "read", "zipf": "zipfian", "seq": "sequential",
-		"zipfain": "zipfian", "d0": "D0", "qqqqqq": "", "": "", "x": "", "thraeds": "threads", "scrambled": "scrambled_zipfian",
-	} {
-		if got := experiment.Nearest(word, names); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"time"
 
 	"assay/internal/base/finding"
@@ -49,6 +50,20 @@ type Experiment struct {
 	AgentNames    []AgentRange  `json:"agent_names,omitempty"`   // some of them, by the names that groups of clients use
 	Sample        time.Duration `json:"sample_ns"`               // between samples; 0: a second, or a twentieth of the phase where that is less, at least 50 ms
 	StepTimeout   time.Duration `json:"step_timeout_ns"`         // for open, sync, close and what a phase may take beyond its duration
+}
+
+// Which operations are timed, as files say it: all, or sampled(N).
+const (
+	LatencyAll     = "all"
+	LatencySampled = "sampled"
+)
+
+// LatencyText says which operations are timed, as it stands in files: "sampled(100)".
+func (e *Experiment) LatencyText() string {
+	if e.TimedEvery == 0 {
+		return LatencyAll
+	}
+	return fmt.Sprintf("%s(%d)", LatencySampled, e.TimedEvery)
 }
 
 // KeyPlaceholder stands in Experiment.Keys for the name of a trial, which is as long.
@@ -131,6 +146,34 @@ type Cell struct {
 	MemoryLimit int64            `json:"memory_limit_bytes,omitempty"`
 	DiskQuota   int64            `json:"disk_quota_bytes,omitempty"` // phases that write end when the data directory has reached it
 }
+
+// The ways to share handles, as they stand in Cell.Handles.
+const (
+	Shared       = "shared"
+	PerThread    = "per_thread"
+	Pool         = "pool"
+	PerOperation = "per_operation"
+	Async        = "async"
+)
+
+// HandlesText is how threads share handles, as it stands in files: "pool(8)".
+func (c Cell) HandlesText() string {
+	if n := c.PoolHandles + c.Pipeline; c.Handles == Pool || n > 1 { // only one of them is above 0
+		return fmt.Sprintf("%s(%d)", c.Handles, n)
+	}
+	return c.Handles
+}
+
+// ClassText returns a cell's durability class as it stands in files and reports: "D1", "D2(100ms)".
+func (c Cell) ClassText() string {
+	if c.Durability == store.D2 {
+		return fmt.Sprintf("D2(%s)", c.LossWindow)
+	}
+	return string(c.Durability)
+}
+
+// RecordsMax is half of the indexes that a trace has, so that inserts have room to grow.
+const RecordsMax = 1 << 47
 
 // Values says how values are made.
 type Values struct {

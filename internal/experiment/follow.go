@@ -55,7 +55,7 @@ func (r *resolver) followStores() *Error {
 	var kept OneOrMany[DurabilityForm]
 	var dropped []string
 	for _, form := range asked {
-		if slices.ContainsFunc(r.e.Stores, func(s Store) bool { return s.reaches(form.Class) }) {
+		if slices.ContainsFunc(r.e.Stores, func(s Store) bool { return s.Reaches(form.Class) }) {
 			kept = append(kept, form)
 		} else {
 			dropped = append(dropped, form.String())
@@ -108,11 +108,6 @@ func itOrThem(n int) string {
 	return "them"
 }
 
-func (s Store) reaches(class store.Durability) bool {
-	_, ok := s.Description.Claim(class)
-	return ok
-}
-
 // defaultDurability is the class of a case without one, where other cases have theirs.
 func (r *resolver) defaultDurability() DurabilityForm {
 	if !slices.ContainsFunc(r.e.Stores, func(s Store) bool { return s.Missing == "" }) {
@@ -130,7 +125,7 @@ func strongest(stores []Store) (forms OneOrMany[DurabilityForm], why string) {
 	for _, class := range slices.Backward(classOrder) {
 		all := len(known) > 0
 		for _, s := range known {
-			all = all && s.reaches(class)
+			all = all && s.Reaches(class)
 		}
 		if all {
 			return OneOrMany[DurabilityForm]{{Class: class}},
@@ -139,7 +134,7 @@ func strongest(stores []Store) (forms OneOrMany[DurabilityForm], why string) {
 	}
 	for _, s := range known {
 		for _, class := range slices.Backward(classOrder) {
-			if s.reaches(class) {
+			if s.Reaches(class) {
 				each = append(each, class)
 				break
 			}

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -78,7 +77,7 @@ var countRanges = []struct {
 	end         string
 	least, most uint64
 }{
-	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"processes", 1, trace.ProcessesMax}, {"blocks_max", defaultBlocks, blocksMax}, {"repeats", 0, repeatsMax},
+	{"verify_records", 0, math.MaxUint64}, {"records", 0, RecordsMax}, {"threads", 1, trace.ThreadsMax}, {"processes", 1, trace.ProcessesMax}, {"blocks_max", defaultBlocks, blocksMax}, {"repeats", 0, repeatsMax},
 	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"keys.first", 0, keyval.IndexMax}, {"pool_bytes", 4096, 1 << 30},
 	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"stamp", 1, keyval.StampModuloMax}, {"batch", 1, batchMax},
 	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, keyval.QueryLimitMax}, {"operations", 1, operationsMax}, {"milestones", 1, operationsMax},
@@ -194,13 +193,10 @@ func (s *SampleForm) fromNode(n *node, path string) *Error {
 }
 
 // EntryForm is which of a store's servers requests enter by: the first, all in turn, or one that has
-// the key. It is the value of the option [entryOption] of drivers that have a choice.
+// the key. It is the value of the option "entry" of drivers that have a choice.
 type EntryForm string
 
 var entries = []string{"one", "all", "prefer"}
-
-// entryOption is the name of the driver's option that [Cell.Entry] sets.
-const entryOption = "entry"
 
 // MemoryLimitForm is none (0) or a number of bytes.
 type MemoryLimitForm int64
@@ -260,15 +256,6 @@ type HandlesForm struct {
 	Pipeline int // of async
 }
 
-// The ways to share handles, as they stand in Cell.Handles.
-const (
-	Shared       = "shared"
-	PerThread    = "per_thread"
-	Pool         = "pool"
-	PerOperation = "per_operation"
-	Async        = "async"
-)
-
 // pipelineMax bounds what is on the way on one connection: beyond it a server's buffers are
 // measured.
 const pipelineMax = 1024
@@ -309,45 +296,26 @@ func (h *HandlesForm) fromNode(n *node, path string) *Error {
 		hint("expected one of %s", strings.Join(names, ", ")).near(n.text, names)
 }
 
-func (h HandlesForm) String() string {
-	if n := h.Pool + h.Pipeline; h.Sharing == Pool || n > 1 { // only one of them is above 0
-		return fmt.Sprintf("%s(%d)", h.Sharing, n)
-	}
-	return h.Sharing
-}
-
 // LatencyForm is which operations are timed.
 type LatencyForm struct{ Every uint64 } // of so many one; 0: all
-
-const (
-	latencyAll     = "all"
-	latencySampled = "sampled"
-)
 
 func (l *LatencyForm) fromNode(n *node, path string) *Error {
 	if n.kind != scalar {
 		return n.expected(path, "all or sampled(N)")
 	}
-	if n.text == latencyAll {
+	if n.text == LatencyAll {
 		return nil
 	}
-	if inside, ok := argument(n.text, latencySampled); ok {
+	if inside, ok := argument(n.text, LatencySampled); ok {
 		if every, err := strconv.ParseUint(inside, 10, 64); err == nil && every >= trace.TimedEveryMin && every <= trace.TimedEveryMax {
 			l.Every = every
 			return nil
 		}
 	}
-	if strings.HasPrefix(n.text, latencySampled) {
+	if strings.HasPrefix(n.text, LatencySampled) {
 		return n.at.fail(path, "expected one in how many operations is timed, %d to %d, such as sampled(100), got %q", trace.TimedEveryMin, trace.TimedEveryMax, n.text)
 	}
-	return n.at.fail(path, "unknown latency %q", n.text).hint("expected all or sampled(N)").near(n.text, []string{latencyAll, latencySampled})
-}
-
-func (l LatencyForm) String() string {
-	if l.Every == 0 {
-		return latencyAll
-	}
-	return fmt.Sprintf("%s(%d)", latencySampled, l.Every)
+	return n.at.fail(path, "unknown latency %q", n.text).hint("expected all or sampled(N)").near(n.text, []string{LatencyAll, LatencySampled})
 }
 
 // argument returns what stands in "name(…)".
@@ -399,10 +367,7 @@ var durabilityWords = map[string]string{
 }
 
 func (d DurabilityForm) String() string {
-	if d.Class == store.D2 {
-		return fmt.Sprintf("D2(%s)", d.Window)
-	}
-	return string(d.Class)
+	return Cell{Durability: d.Class, LossWindow: d.Window}.ClassText()
 }
 
 // The texts that are one of a few names.
@@ -481,7 +446,7 @@ func (f *ComparisonForm) fromNode(n *node, path string) *Error {
 }
 
 func (f *CollectorForm) fromNode(n *node, path string) *Error {
-	return oneOf((*string)(f), n, path, "collector", slices.Sorted(maps.Keys(collectors)))
+	return oneOf((*string)(f), n, path, "collector", Collectors())
 }
 
 func (f *IndexKindForm) fromNode(n *node, path string) *Error {

@@ -1,17 +1,11 @@
 package experiment
 
 import (
-	"fmt"
-	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"assay/internal/experiment/trace"
 )
-
-// groupsMax bounds the groups of a phase: each is a table of its own.
-const groupsMax = 32
 
 // GroupSeparator stands between the names of a phase and of its group where both are shown. Neither
 // can have it in it.
@@ -56,7 +50,7 @@ func (p Phase) Does(o trace.Operation) bool {
 // ThreadsIn returns how many threads the phase has in a cell, over all of its groups.
 func (p Phase) ThreadsIn(c Cell) (threads int) {
 	for _, part := range p.Parts() {
-		n, _ := part.tasksIn(c)
+		n, _ := part.TasksIn(c)
 		threads += n
 	}
 	return threads
@@ -80,150 +74,4 @@ func (p Phase) Lasting(duration time.Duration) Phase {
 		p.Faults[i].At = time.Duration(share * float64(p.Faults[i].At))
 	}
 	return p
-}
-
-// part is where a part of a phase stands: one of its groups, or the phase itself.
-func (r *resolver) part(p Phase, phase, part int) workResolver {
-	if len(p.Groups) == 0 {
-		return r.ofPhase(phase)
-	}
-	return r.ofPhase(phase).ofGroup(part)
-}
-
-func (r workResolver) ofGroup(number int) workResolver {
-	return workResolver{r.below("groups", fmt.Sprint(number))}
-}
-
-// parts visits each part of each phase, with the paths below it.
-func (r *resolver) parts() iter.Seq2[Phase, func(parts ...string) []string] {
-	return func(yield func(Phase, func(parts ...string) []string) bool) {
-		for i, p := range r.e.Phases {
-			for j, part := range p.Parts() {
-				if !yield(part, r.part(p, i, j).in) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// grouped resolves a phase of several groups.
-func (r workResolver) grouped(p PhaseFile) (Phase, *Error) {
-	if p.Load {
-		return Phase{}, r.fail(r.in("groups"), "a load has no groups: it stores every record once")
-	}
-	for _, field := range []string{"mix", "request", "order", "batch", "scan", "query", "operations", "rate", "arrivals", "threads", "milestones"} {
-		if r.has(r.in(field)) {
-			return Phase{}, r.fail(r.in(field), "the phase %s has groups: %s is a field of each of them", p.Name, field)
-		}
-	}
-	if len(p.Groups) > groupsMax {
-		return Phase{}, r.fail(r.in("groups"), "%d groups: at most %d", len(p.Groups), groupsMax)
-	}
-	resolved := Phase{Name: p.Name, Duration: time.Duration(p.For), Unmeasured: p.Unmeasured, Optional: p.Optional}
-	for j, g := range p.Groups {
-		group, err := r.ofGroup(j).group(g, &resolved)
-		if err != nil {
-			return Phase{}, err
-		}
-		resolved.Groups = append(resolved.Groups, group)
-	}
-	if err := r.groupsTogether(&resolved); err != nil {
-		return Phase{}, err
-	}
-	if resolved.Duration == 0 && !slices.ContainsFunc(resolved.Groups, func(g Phase) bool { return g.Duration == 0 }) {
-		for _, g := range resolved.Groups { // the last one's end is the phase's
-			resolved.Duration = max(resolved.Duration, g.From+g.Duration)
-		}
-	}
-	return resolved, nil
-}
-
-// has says if the file has a field that is not empty.
-func (r *resolver) has(parts []string) bool {
-	n := r.root
-	for _, part := range parts {
-		next := n.field(part)
-		if next == nil {
-			next = member(n, part)
-		}
-		if next == nil {
-			return false
-		}
-		n = next
-	}
-	return n.kind != null
-}
-
-func (r workResolver) group(g GroupFile, phase *Phase) (Phase, *Error) {
-	if g.Name == "" {
-		return Phase{}, r.fail(r.in(), "a group without a name").hint("expected name: NAME")
-	}
-	if len(g.Name) > nameBytesMax || !plainName(g.Name) {
-		return Phase{}, r.fail(r.in("name"), "the name %q can't be part of a file name", g.Name).hint(plainNameRule)
-	}
-	if slices.ContainsFunc(phase.Groups, func(other Phase) bool { return other.Name == g.Name }) {
-		return Phase{}, r.fail(r.in("name"), "a second group named %q in the phase %s", g.Name, phase.Name)
-	}
-	if len(g.Mix) == 0 && len(g.Request) == 0 {
-		return Phase{}, r.fail(r.in(), "the group %s has no mix", g.Name).
-			hint("expected mix: {OPERATION: WEIGHT}, with %s, or request: [OPERATION, …]", strings.Join(mixNames(), ", "))
-	}
-	work := PhaseFile{Name: g.Name, WorkFile: g.WorkFile}
-	if err := r.request(&work); err != nil {
-		return Phase{}, err
-	}
-	named := work
-	named.Name = phase.Name + GroupSeparator + g.Name
-	mix, asked, err := r.asks(named)
-	if err != nil {
-		return Phase{}, err
-	}
-	work.Mix = mix
-	if err := r.mix(work); err != nil {
-		return Phase{}, err
-	}
-	resolved, err := r.work(work, asked)
-	if err != nil {
-		return Phase{}, err
-	}
-	resolved.From = time.Duration(g.From)
-	switch end := resolved.From + resolved.Duration; {
-	case phase.Duration > 0 && resolved.From >= phase.Duration:
-		return Phase{}, r.fail(r.in("from"), "the group %s begins after %s, but the phase %s lasts %s", g.Name, resolved.From, phase.Name, phase.Duration)
-	case phase.Duration > 0 && end > phase.Duration:
-		return Phase{}, r.fail(r.in("for"), "the group %s ends after %s, but the phase %s lasts %s", g.Name, end, phase.Name, phase.Duration)
-	case phase.Duration == 0 && resolved.Duration == 0 && resolved.Operations == 0:
-		return Phase{}, r.fail(r.in(), "the group %s has no end", g.Name).
-			hint("expected for: DURATION or operations: NUMBER, here or for: in the phase %s", phase.Name)
-	}
-	return resolved, nil
-}
-
-// groupsTogether refuses groups that would claim of a key what another one makes wrong.
-func (r workResolver) groupsTogether(p *Phase) *Error {
-	counting, inserts, requests, adds := -1, -1, -1, -1
-	for j, g := range p.Groups {
-		if len(g.Request) > 0 {
-			if says := slices.ContainsFunc(g.Request, func(s Step) bool { return s.Adds > 0 }); says {
-				adds = j
-			}
-			if requests >= 0 && adds >= 0 {
-				return r.fail(r.in("groups", fmt.Sprint(adds), "request"), "the groups %s and %s both have requests: it could not be told whose items were lost",
-					p.Groups[requests].Name, g.Name).hint("leave adds out, or put the two groups in phases of their own")
-			}
-			requests = j
-		}
-		if g.Order.Distribution == trace.Counting {
-			counting = j
-		}
-		if g.Mix[trace.Insert.String()] > 0 || g.Mix[trace.Add.String()] > 0 {
-			inserts = j
-		}
-	}
-	if counting >= 0 && inserts >= 0 {
-		return r.fail(r.in("groups", fmt.Sprint(counting), "order"), "the order counting writes new keys from 0 on, and so would meet those that the group %s inserts",
-			p.Groups[inserts].Name).hint("put the two groups in phases of their own")
-	}
-	return nil
 }

@@ -36,10 +36,6 @@ type Drivers struct {
 // ErrNotHere says that a driver is known, but can't be used on this machine.
 var ErrNotHere = errors.New("not on this machine")
 
-// NullDriver is the driver that does nothing: its rate is the ceiling. It is planned in every
-// experiment by itself.
-const NullDriver = "null"
-
 // Source is an experiment as a user gives it.
 type Source struct {
 	Text    []byte   // the file

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/format"
 	"assay/internal/experiment/trace"
 )
 
@@ -166,8 +167,8 @@ func (r workResolver) mix(p PhaseFile) *Error {
 		return r.fail(r.in("mix"), "all weights of the mix are 0")
 	}
 	shares := math.Abs(total-1) < 1e-6 || math.Abs(total-100) < 1e-4
-	if !shares && len(p.Request) == 0 && len(operationsOf(p.Mix)) > 1 {
-		r.note("phase %s: the weights add up to %s and are scaled to 100 %%: %s", p.Name, shortNumber(total), Phase{Mix: p.Mix}.MixText())
+	if !shares && len(p.Request) == 0 && len(MixOperations(p.Mix)) > 1 {
+		r.note("phase %s: the weights add up to %s and are scaled to 100 %%: %s", p.Name, format.Tenths(total), Phase{Mix: p.Mix}.MixText())
 	}
 	return nil
 }
@@ -261,7 +262,7 @@ func (r workResolver) order(p PhaseFile, resolved *Phase) *Error {
 		return r.fail(r.in("order"), "a load stores every record once: its order is sequential or shuffled, not %s", name)
 	}
 	if name == trace.Counting {
-		if others := slices.DeleteFunc(operationsOf(p.Mix), func(o string) bool { return o == trace.Upsert.String() }); len(others) > 0 {
+		if others := slices.DeleteFunc(MixOperations(p.Mix), func(o string) bool { return o == trace.Upsert.String() }); len(others) > 0 {
 			return r.fail(r.in("order"), "the order counting writes the same new keys from all threads: its mix is upsert alone, without %s", strings.Join(others, ", ")).
 				hint("expected mix: {upsert: 100}, or another order")
 		}
@@ -307,11 +308,6 @@ func (r workResolver) theta(name string, theta float64) *Error {
 		return r.fail(r.in("order", "theta"), "theta is above 0 and at most %d, not %v", thetaMax, theta)
 	}
 	return nil
-}
-
-// operationsOf returns the operations of a mix that have a weight, sorted.
-func operationsOf(mix map[string]float64) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(mix)), func(name string) bool { return mix[name] == 0 })
 }
 
 func onlyInserts(mix map[string]float64) bool {

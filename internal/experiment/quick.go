@@ -1,11 +1,8 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"assay/internal/experiment/trace"
@@ -134,30 +131,4 @@ func unknownOperation(at place, path, name string) *Error {
 		return e.hint("expected %s", meant)
 	}
 	return e.hint("expected one of %s", strings.Join(mixNames(), ", ")).near(name, mixNames())
-}
-
-// MixText says what a phase does: "95 % read, 5 % update".
-func (p Phase) MixText() string {
-	if len(p.Request) > 0 {
-		return p.requestText()
-	}
-	total := 0.0
-	for _, weight := range p.Mix {
-		total += weight
-	}
-	operations := operationsOf(p.Mix)
-	slices.SortStableFunc(operations, func(a, b string) int { return cmp.Compare(p.Mix[b], p.Mix[a]) })
-	var parts []string
-	for _, operation := range operations {
-		parts = append(parts, shortNumber(100*p.Mix[operation]/total)+" % "+operation)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// shortNumber writes a number to a tenth, a small one to three digits: 90, 83.3, 0.125.
-func shortNumber(v float64) string {
-	if v < 1 {
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }

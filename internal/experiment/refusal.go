@@ -28,7 +28,7 @@ func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 	if s.Missing != "" {
 		return &Refusal{"stores." + s.Name, s.Missing}
 	}
-	if _, ok := d.Claim(cell.Durability); !ok {
+	if !s.Reaches(cell.Durability) {
 		return &Refusal{"durability", fmt.Sprintf("%s can't reach %s: its driver reaches %s", s.Name, cell.Durability, classList(d))}
 	}
 	if len(e.ProcessThreads(cell)) > 1 && !d.Processes {
@@ -51,11 +51,17 @@ func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 		return r
 	}
 	for _, p := range e.Phases {
-		if r := refusePhase(s, p); r != nil && !p.Optional {
+		if r := p.RefusalOf(s); r != nil && !p.Optional {
 			return r
 		}
 	}
 	return nil
+}
+
+// Reaches reports whether a store's driver claims a durability class.
+func (s Store) Reaches(class store.Durability) bool {
+	_, ok := s.Description.Claim(class)
+	return ok
 }
 
 // refuseEntry: of stores with one server, or none, there is nothing to choose, and each entry is the
@@ -76,6 +82,9 @@ func refuseEntry(s Store, cell Cell) *Refusal {
 	}
 	return nil
 }
+
+// entryOption is the name of the driver's option that [Cell.Entry] sets.
+const entryOption = "entry"
 
 // entry returns the driver's option that says which server requests enter by; nil: it has none.
 func (s Store) entry() *store.Option {
@@ -110,7 +119,7 @@ func (e *Experiment) SkipsOf(s Store) map[string]string {
 		if !p.Optional || s.Missing != "" {
 			continue
 		}
-		if r := refusePhase(s, p); r != nil {
+		if r := p.RefusalOf(s); r != nil {
 			if skips == nil {
 				skips = map[string]string{}
 			}
@@ -262,8 +271,8 @@ func (e *Experiment) valueLengths(cell Cell) (lengths []int) {
 	return lengths
 }
 
-// refusePhase says why a store can't do a phase, by the first of its parts that it can't do.
-func refusePhase(s Store, p Phase) *Refusal {
+// RefusalOf says why a store can't do a phase, by the first of its parts that it can't do; nil if it can.
+func (p Phase) RefusalOf(s Store) *Refusal {
 	if r := refuseFaults(s, p); r != nil {
 		return r
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/base/format"
 	"assay/internal/experiment/trace"
 )
 
@@ -123,22 +122,4 @@ func (r workResolver) steps(p PhaseFile, resolved *Phase) *Error {
 		resolved.Request = append(resolved.Request, Step{Operation: s.Operation, Bytes: orCount(s.Bytes, 0), Adds: orCount(s.Adds, 0)})
 	}
 	return nil
-}
-
-// HasRequests says if the phase, or one of its groups, has requests.
-func (p Phase) HasRequests() bool {
-	return slices.ContainsFunc(p.Parts(), func(part Phase) bool { return len(part.Request) > 0 })
-}
-
-// requestText says what a request is: "request of update 300 B, read, update 600 B".
-func (p Phase) requestText() string {
-	var steps []string
-	for _, s := range p.Request {
-		text := strings.ReplaceAll(s.Operation, "_", " ")
-		if s.Bytes > 0 {
-			text += " " + format.Bytes(float64(s.Bytes))
-		}
-		steps = append(steps, text)
-	}
-	return "request of " + strings.Join(steps, ", ")
 }

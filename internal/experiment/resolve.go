@@ -302,7 +302,7 @@ func (r *resolver) values() *Error {
 		if size.Weight <= 0 || size.Weight > 1e12 {
 			return r.fail(append(at, "weight"), "each size needs a weight above 0 (and at most 1e12)")
 		}
-		r.e.Values.Sizes = append(r.e.Values.Sizes, Size{int(size.Bytes), size.Weight})
+		r.e.Values.Sizes = append(r.e.Values.Sizes, Size{Bytes: int(size.Bytes), Weight: size.Weight})
 	}
 	return nil
 }

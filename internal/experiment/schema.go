@@ -276,7 +276,7 @@ func (KeyFormatForm) JSONSchema() *jsonschema.Schema { return enumOf(keyFormats)
 func (EntryForm) JSONSchema() *jsonschema.Schema     { return enumOf(entries) }
 func (LatencyForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-		enumOf([]string{latencyAll}), {Type: "string", Pattern: `^sampled\([0-9]+\)$`},
+		enumOf([]string{LatencyAll}), {Type: "string", Pattern: `^sampled\([0-9]+\)$`},
 	}}
 }
 func (ClockForm) JSONSchema() *jsonschema.Schema { return enumOf(clocks) }
@@ -306,7 +306,7 @@ func (CaseFile) JSONSchema() *jsonschema.Schema {
 	p := jsonschema.NewProperties()
 	p.Set("name", &jsonschema.Schema{Type: "string"})
 	reflector := jsonschema.Reflector{DoNotReference: true, Anonymous: true}
-	for _, a := range axes {
+	for _, a := range fileAxes {
 		s := reflector.Reflect(a.form())
 		s.Version = ""
 		p.Set(a.Path, s)

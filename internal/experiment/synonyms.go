@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"assay/internal/base/format"
 )
 
 // synonyms are names that other benchmarks give to fields, by the table in which they stand. A name
@@ -112,7 +114,7 @@ func unknownField(key string, at place, of reflect.Type, path string) *Error {
 	if meant := synonyms[of][strings.ToLower(key)]; meant != "" {
 		return e.hint("expected %s", meant)
 	}
-	near := Nearest(key, slices.Concat(names, synonymsOf(of)))
+	near := format.Nearest(key, slices.Concat(names, synonymsOf(of)))
 	return e.hint("expected one of %s", strings.Join(names, ", ")).near(canonical(of, near), names)
 }
 

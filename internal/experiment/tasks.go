@@ -3,43 +3,9 @@ package experiment
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 
 	"assay/internal/base/format"
-	"assay/internal/experiment/trace"
 )
-
-// TasksForm is how many clients do a phase: 8 is so many threads of one process, {processes: 20} so
-// many processes of one thread each, and {processes: 4, threads: 5} of five each.
-type TasksForm struct {
-	Processes Count `yaml:"processes"`
-	Threads   Count `yaml:"threads"` // in each process
-}
-
-func (f *TasksForm) fromNode(n *node, path string) *Error {
-	switch n.kind {
-	case scalar:
-		return f.Threads.fromNode(n, path)
-	case null:
-		return nil
-	case list:
-		return n.expected(path, countRange(path)+", or {processes: N}")
-	}
-	f.Threads = 1
-	if err := decodeStruct(n, reflect.ValueOf(f).Elem(), path); err != nil {
-		return err
-	}
-	if processes := n.field("processes"); processes != nil && f.Processes == 0 {
-		return processes.expected(join(path, "processes"), countRange("processes"))
-	}
-	return nil
-}
-
-// total returns how many threads there are in all; more than a trace has are one more.
-func (f TasksForm) total() int {
-	processes := min(max(f.Processes, 1), trace.ProcessesMax+1)
-	return int(min(min(f.Threads, trace.ThreadsMax+1)*processes, trace.ThreadsMax+1))
-}
 
 // TasksText says how many threads there are, and in how many processes; 0: in one.
 func TasksText(threads, processes int) string {
@@ -53,27 +19,12 @@ func TasksText(threads, processes int) string {
 	}
 }
 
-// tasks refuses what no trace has.
-func (r *resolver) tasks(parts []string, threads, processes int) *Error {
-	if processes > trace.ProcessesMax {
-		return r.fail(parts, "processes must be 1 to %d, not %d", trace.ProcessesMax, processes)
-	}
-	if threads < 1 || threads > trace.ThreadsMax {
-		return r.fail(parts, "threads must be 1 to %d", trace.ThreadsMax)
-	}
-	if processes > 0 && r.e.Clock == "tsc" {
-		return r.fail([]string{"clock"}, "processes tell their times apart by CLOCK_MONOTONIC, which they share: not by tsc").
-			hint("leave clock out")
-	}
-	return nil
-}
-
 // ProcessThreads returns how many threads each process has in a phase: a group whose clients are processes
 // has these, and any other group beside it one of its own. Where none has processes, one does all.
 func (p Phase) ProcessThreads(c Cell) (threads []int) {
 	own := false
 	for _, part := range p.Parts() {
-		n, processes := part.tasksIn(c)
+		n, processes := part.TasksIn(c)
 		own = own || processes > 0
 		threads = append(threads, evenly(n, processes)...)
 	}
@@ -97,9 +48,9 @@ func (p Phase) ProcessNumbers() (numbers []int) {
 	return numbers
 }
 
-// tasksIn returns the threads of a part of a phase and their processes; 0: they need none of their
+// TasksIn returns the threads of a part of a phase and their processes; 0: they need none of their
 // own.
-func (p Phase) tasksIn(c Cell) (threads, processes int) {
+func (p Phase) TasksIn(c Cell) (threads, processes int) {
 	if p.On != nil {
 		return cmp.Or(p.Threads, c.Threads), p.On.Count
 	}
@@ -115,7 +66,7 @@ func (p Phase) ProcessesIn(c Cell) int {
 		return len(layout)
 	}
 	if parts := p.Parts(); len(parts) == 1 {
-		_, processes := parts[0].tasksIn(c)
+		_, processes := parts[0].TasksIn(c)
 		return processes
 	}
 	return 0

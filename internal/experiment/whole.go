@@ -119,7 +119,7 @@ func (r whole) sampled() *Error {
 	}
 	for _, c := range r.e.Cells {
 		if c.Handles != Shared && c.Handles != PerThread {
-			return fail(fmt.Sprintf("handles: %s reads the clock for each operation", HandlesForm{c.Handles, c.PoolHandles, c.Pipeline}))
+			return fail(fmt.Sprintf("handles: %s reads the clock for each operation", c.HandlesText()))
 		}
 	}
 	return nil
@@ -179,7 +179,7 @@ func (r whole) optionalPhases() *Error {
 // noStoreCan returns why the first store can't do a phase that none can.
 func (r whole) noStoreCan(p Phase) (first *Refusal) {
 	for _, s := range r.e.Stores {
-		refusal := refusePhase(s, p)
+		refusal := p.RefusalOf(s)
 		if refusal == nil || s.Missing != "" {
 			return nil
 		}

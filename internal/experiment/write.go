@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// WrittenBy begins a file that Assay wrote for a command: every change of that command is in it.
-const WrittenBy = "# Written for: "
-
 // File writes the experiment as a file that says the same: changes applied, comments and scales
 // gone.
 func (l *Loaded) File() []byte {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"assay/internal/base/format"
 )
 
 // ImportYCSB turns a property file of YCSB's core workload into an experiment file. What can't be
@@ -102,7 +104,7 @@ func readYCSB(text []byte, name string) (*ycsbWorkload, *Error) {
 		switch {
 		case !known:
 			unknown := fmt.Sprintf("%s (line %d) is not a property of the core workload and was left out", key, w.places[key].line)
-			if near := Nearest(key, slices.Sorted(maps.Keys(ycsbKeys))); near != "" {
+			if near := format.Nearest(key, slices.Sorted(maps.Keys(ycsbKeys))); near != "" {
 				unknown += fmt.Sprintf("; did you mean %s?", near)
 			}
 			w.notes = append(w.notes, unknown)

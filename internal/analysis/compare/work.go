@@ -33,7 +33,7 @@ func otherWorkIn(old, new *facts.Table) []string {
 	d.between("columns", a.Values.Columns, b.Values.Columns)
 	d.between("indexes", a.Values.Indexes, b.Values.Indexes)
 	d.between("verify", a.Verify, b.Verify)
-	d.between("latency", experiment.LatencyForm{Every: a.TimedEvery}.String(), experiment.LatencyForm{Every: b.TimedEvery}.String())
+	d.between("latency", a.LatencyText(), b.LatencyText())
 	d.between("clock", clockOf(old), clockOf(new))
 	d.between("cache", cmp.Or(a.Cache, experiment.CacheWarm), cmp.Or(b.Cache, experiment.CacheWarm))
 	if old.Parameters.DiskQuota > 0 {

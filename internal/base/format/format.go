@@ -70,6 +70,14 @@ func digits3(v float64) string {
 // Number writes a bare number: "412 k", "36.3", "0.0125".
 func Number(v float64) string { return SI(v, "") }
 
+// Tenths writes a number to a tenth, a small one to three digits: 90, 83.3, 0.125.
+func Tenths(v float64) string {
+	if v < 1 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+}
+
 // Rate writes operations a second: "412 k/s".
 func Rate(perSecond float64) string {
 	if math.IsNaN(perSecond) || math.IsInf(perSecond, 0) {

@@ -87,6 +87,9 @@ const (
 	logFile         = "worker.log"
 )
 
+// WrittenBy begins a [SourceFile] that Assay wrote for a command: every change of that command is in it.
+const WrittenBy = "# Written for: "
+
 // Blocks is how many blocks the plan has by now: a run may add some while it goes on.
 func (r *Run) Blocks() (blocks int) {
 	for _, t := range r.Plan {

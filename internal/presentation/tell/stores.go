@@ -14,7 +14,6 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
-	"assay/internal/experiment"
 	"assay/internal/presentation/model"
 	"assay/store"
 )
@@ -200,7 +199,7 @@ func againCommand(run *record.Run, more ...string) string {
 			if whole {
 				words = words[:1]
 			}
-			applied := name == "--set" && bytes.HasPrefix(run.Source, []byte(experiment.WrittenBy))
+			applied := name == "--set" && bytes.HasPrefix(run.Source, []byte(record.WrittenBy))
 			if name != "--out" && !applied { // that directory exists
 				again = append(again, words...)
 			}
