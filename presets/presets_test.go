@@ -12,6 +12,7 @@ import (
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/read"
 	"assay/presets"
 	"assay/store"
 )
@@ -43,7 +44,7 @@ func clientOfMemcached(name string) store.Description {
 }
 
 // trueDrivers look descriptions up in Assay's own drivers; no store is opened.
-func trueDrivers() experiment.Drivers {
+func trueDrivers() read.Drivers {
 	byName := map[string]store.Description{}
 	var names []string
 	for _, d := range drivers.All() {
@@ -51,7 +52,7 @@ func trueDrivers() experiment.Drivers {
 		byName[description.Name] = description
 		names = append(names, description.Name)
 	}
-	return experiment.Drivers{Names: slices.Concat(names, native, jvm, jvmEngines), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s experiment.Store) (store.Description, error) {
+	return read.Drivers{Names: slices.Concat(names, native, jvm, jvmEngines), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s experiment.Store) (store.Description, error) {
 		if d, ok := byName[s.Driver]; ok {
 			return d, nil
 		}
@@ -62,7 +63,7 @@ func trueDrivers() experiment.Drivers {
 			return engineForTheJVM(s.Driver), nil
 		}
 		if slices.Contains(native, s.Driver) {
-			return store.Description{}, fmt.Errorf("%w: make native", experiment.ErrNotHere)
+			return store.Description{}, fmt.Errorf("%w: make native", read.ErrNotHere)
 		}
 		return store.Description{}, fmt.Errorf("no driver is named %q", s.Driver)
 	}, OnJVM: func(driver string) bool { return slices.Contains(slices.Concat(jvm, jvmEngines), driver) }, JarsOf: func(string) (string, error) { return "/cache", nil }}
@@ -86,13 +87,13 @@ func load(t *testing.T, preset string, sets ...string) *experiment.Experiment {
 	return loadWith(t, trueDrivers(), preset, sets...)
 }
 
-func loadWith(t *testing.T, d experiment.Drivers, preset string, sets ...string) *experiment.Experiment {
+func loadWith(t *testing.T, d read.Drivers, preset string, sets ...string) *experiment.Experiment {
 	t.Helper()
 	text, err := presets.Source(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := experiment.Load(text, preset+".yaml", sets, d)
+	e, err := read.Load(text, preset+".yaml", sets, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"assay/internal/execution/powercut"
 	"assay/internal/execution/run"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
 	"assay/internal/presentation/loss"
 	"assay/presets"
@@ -520,15 +521,15 @@ func crashStatus(r *crash.Report) error {
 
 // targets are the stores that the arguments name, each in the classes that are tested.
 func (f *crashFlags) targets(args []string) ([]*crash.Target, *experiment.Crash, error) {
-	changes := []experiment.Change{}
+	changes := []read.Change{}
 	for _, set := range f.sets {
-		changes = append(changes, experiment.Change{Flag: "--set", Value: set})
+		changes = append(changes, read.Change{Flag: "--set", Value: set})
 	}
 	if f.values != "" {
-		changes = append(changes, experiment.Change{Flag: "--values", Path: "values.bytes", Value: f.values})
+		changes = append(changes, read.Change{Flag: "--values", Path: "values.bytes", Value: f.values})
 	}
 	if f.durabilities != "" {
-		changes = append(changes, experiment.Change{Flag: "--durability", Path: "durability", Value: f.durabilities})
+		changes = append(changes, read.Change{Flag: "--durability", Path: "durability", Value: f.durabilities})
 	}
 	source, err := (&runFlags{}).source(args, changes)
 	if err != nil {

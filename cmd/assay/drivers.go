@@ -19,6 +19,7 @@ import (
 	"assay/internal/execution/jars"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/store"
 	"assay/worker"
 )
@@ -52,7 +53,7 @@ func ceiling() experiment.Store {
 
 // driverCatalogue tells spec what stores can do: Assay's own drivers from their code, others by
 // asking their worker.
-func driverCatalogue() experiment.Drivers {
+func driverCatalogue() read.Drivers {
 	var names []string
 	for _, d := range descriptions() {
 		names = append(names, d.Name)
@@ -60,7 +61,7 @@ func driverCatalogue() experiment.Drivers {
 	for _, n := range slices.Concat(natives, jvmPrograms) {
 		names = append(names, n.drivers...)
 	}
-	return experiment.Drivers{Names: names, Describe: describeStore, WorkerOf: func(driver string) []string {
+	return read.Drivers{Names: names, Describe: describeStore, WorkerOf: func(driver string) []string {
 		if n, ok := hostedOf(driver); ok {
 			return []string{n.path()}
 		}
@@ -86,7 +87,7 @@ func programOf(driver string) (server.Program, bool) {
 func jarsOf(coordinates string) (folder string, err error) {
 	folder, err = jars.Resolve(coordinates)
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("%w: there is no Maven (%s)", experiment.ErrNotHere, mavenInstall)
+		return "", fmt.Errorf("%w: there is no Maven (%s)", read.ErrNotHere, mavenInstall)
 	}
 	return folder, err
 }
@@ -193,7 +194,7 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 			var missing []sideProgram
 			if len(args) == 1 {
 				d, err := describeStore(experiment.Store{Driver: args[0]})
-				if errors.Is(err, experiment.ErrNotHere) {
+				if errors.Is(err, read.ErrNotHere) {
 					return usage(fmt.Errorf("driver %s is %w", args[0], err))
 				}
 				if err != nil {

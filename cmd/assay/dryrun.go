@@ -9,13 +9,14 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/read"
 	"assay/store"
 )
 
 // withoutWorkers lets no program of the file's be started: a plan runs nothing that somebody else
 // wrote. Stores of such workers are planned as if they could do everything; unasked gets their
 // names.
-func withoutWorkers(catalogue experiment.Drivers, unasked *[]string) experiment.Drivers {
+func withoutWorkers(catalogue read.Drivers, unasked *[]string) read.Drivers {
 	describe, nullOf := catalogue.Describe, catalogue.NullOf
 	own := func(s experiment.Store) bool {
 		n, ok := hostedOf(s.Driver)
@@ -55,7 +56,7 @@ func unknownStore(s experiment.Store) store.Description {
 
 // planOf is what --dry-run tells; stores would get their directories on the file system of place.
 // unasked are the stores whose worker was not asked what it can do.
-func planOf(loaded *experiment.Loaded, unasked []string, place string) planned {
+func planOf(loaded *read.Loaded, unasked []string, place string) planned {
 	e := loaded.Experiment
 	trials := plan.Plan(e)
 	estimate := plan.EstimateOf(e, trials)

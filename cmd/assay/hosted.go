@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/store"
 )
 
@@ -125,7 +125,7 @@ func (n sideProgram) notHere() error {
 	if n.built() {
 		what = "there is no java"
 	}
-	return fmt.Errorf("%w: %s (%s)", experiment.ErrNotHere, what, n.remedy())
+	return fmt.Errorf("%w: %s (%s)", read.ErrNotHere, what, n.remedy())
 }
 
 // describeHosted asks a program, started by command, what its driver says of itself.

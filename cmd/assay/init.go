@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/base/bounded"
-	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/presets"
 )
 
@@ -69,17 +69,17 @@ func initialText(preset, ycsb string) ([]byte, error) {
 	case preset != "":
 		return presets.Source(preset)
 	case ycsb != "":
-		properties, err := bounded.ReadFile(ycsb, experiment.FileBytesMax)
+		properties, err := bounded.ReadFile(ycsb, read.FileBytesMax)
 		if err != nil {
 			return nil, fmt.Errorf("reading YCSB properties: %w", err)
 		}
-		text, notes, err := experiment.ImportYCSB(properties, filepath.Base(ycsb))
+		text, notes, err := read.ImportYCSB(properties, filepath.Base(ycsb))
 		for _, note := range notes {
 			fmt.Fprintln(os.Stderr, "assay: note:", note)
 		}
 		return text, err
 	}
-	return experiment.Template(), nil
+	return read.Template(), nil
 }
 
 func schemaCommand() *cobra.Command {
@@ -93,7 +93,7 @@ completes and checks a file whose first line names it:
 		Example: "  assay schema > assay.schema.json",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			schema, err := experiment.Schema(allDescriptions())
+			schema, err := read.Schema(allDescriptions())
 			if err != nil {
 				return failed(err)
 			}

@@ -19,7 +19,7 @@ import (
 
 	"assay/internal/base/format"
 	"assay/internal/execution/run"
-	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
 )
 
@@ -196,7 +196,7 @@ func flagError(c *cobra.Command, err error) error {
 		if ambiguous := ambiguousFlags[unknown]; ambiguous != "" && c.Name() == "run" {
 			meant, habit = ambiguous, true
 		}
-		if field := strings.ReplaceAll(unknown, "-", "_"); !habit && c.Name() == "run" && experiment.IsField(field) {
+		if field := strings.ReplaceAll(unknown, "-", "_"); !habit && c.Name() == "run" && read.IsField(field) {
 			meant, habit = "--set "+field+"=VALUE (assay init my.yaml writes a file with all fields)", true
 		}
 		if habit {

@@ -26,8 +26,8 @@ import (
 	"assay/internal/execution/agents"
 	"assay/internal/execution/event"
 	"assay/internal/execution/run"
-	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
 	"assay/internal/presentation/metrics"
 	"assay/internal/presentation/tell"
@@ -171,14 +171,14 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 }
 
 // changes returns what flags change of the experiment: those for one field first, then --set.
-func (f *runFlags) changes(flags *pflag.FlagSet) (changes []experiment.Change) {
+func (f *runFlags) changes(flags *pflag.FlagSet) (changes []read.Change) {
 	for _, field := range fieldFlags {
 		if given := flags.Lookup(field.name); given.Changed {
-			changes = append(changes, experiment.Change{Flag: "--" + field.name, Path: field.path, Value: given.Value.String()})
+			changes = append(changes, read.Change{Flag: "--" + field.name, Path: field.path, Value: given.Value.String()})
 		}
 	}
 	for _, set := range f.sets {
-		changes = append(changes, experiment.Change{Flag: "--set", Value: set})
+		changes = append(changes, read.Change{Flag: "--set", Value: set})
 	}
 	return changes
 }
@@ -285,7 +285,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 }
 
 // fit lays the experiment out for the time that it may take, and notes what was changed.
-func fit(loaded *experiment.Loaded) error {
+func fit(loaded *read.Loaded) error {
 	if err := plan.Fit(loaded.Experiment); err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func fit(loaded *experiment.Loaded) error {
 }
 
 // written is the experiment as a file, with the command that it came from above it.
-func (f *runFlags) written(loaded *experiment.Loaded) []byte {
+func (f *runFlags) written(loaded *read.Loaded) []byte {
 	words := []string{"assay"}
 	for _, word := range os.Args[1:] {
 		word = format.Clean(word) // a line break would end the comment
@@ -309,7 +309,7 @@ func (f *runFlags) written(loaded *experiment.Loaded) []byte {
 }
 
 // save is --save-as.
-func (f *runFlags) save(out io.Writer, loaded *experiment.Loaded) error {
+func (f *runFlags) save(out io.Writer, loaded *read.Loaded) error {
 	if f.saveAs == "" {
 		return nil
 	}
@@ -328,7 +328,7 @@ func (f *runFlags) save(out io.Writer, loaded *experiment.Loaded) error {
 
 // source finds the experiment that the arguments name: a file, which wins where several fit, a
 // preset, or drivers.
-func (f *runFlags) source(args []string, changes []experiment.Change) (experiment.Source, error) {
+func (f *runFlags) source(args []string, changes []read.Change) (read.Source, error) {
 	drivers, all := measurable(), driverCatalogue().Names
 	isDriver := func(argument string) bool {
 		name, _, _ := strings.Cut(argument, "@")
@@ -341,17 +341,17 @@ func (f *runFlags) source(args []string, changes []experiment.Change) (experimen
 	if len(args) > 1 || isDriver(args[0]) && !isFile(args[0]) {
 		for _, argument := range args {
 			if !isDriver(argument) {
-				return experiment.Source{}, notADriver(argument, isFile(argument))
+				return read.Source{}, notADriver(argument, isFile(argument))
 			}
 		}
-		return experiment.Quick(args, f.mixes, changes)
+		return read.Quick(args, f.mixes, changes)
 	}
 	if len(f.mixes) > 0 {
-		return experiment.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+
+		return read.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+
 			"--set phases.NAME.mix='{read: 95, update: 5}' changes a phase", args[0])
 	}
 	text, name, err := experimentSource(args[0], drivers)
-	return experiment.Source{Text: text, Name: name, Changes: changes}, err
+	return read.Source{Text: text, Name: name, Changes: changes}, err
 }
 
 func notADriver(argument string, isFile bool) error {
@@ -391,12 +391,12 @@ func (f *runFlags) vacant() error {
 // wins where both exist.
 func experimentSource(argument string, drivers []string) (source []byte, name string, err error) {
 	if argument == "-" {
-		if source, err = bounded.Read(os.Stdin, experiment.FileBytesMax); err != nil {
+		if source, err = bounded.Read(os.Stdin, read.FileBytesMax); err != nil {
 			return nil, "", fmt.Errorf("reading the experiment from standard input: %w", err)
 		}
 		return source, "standard input", nil
 	}
-	source, err = bounded.ReadFile(argument, experiment.FileBytesMax)
+	source, err = bounded.ReadFile(argument, read.FileBytesMax)
 	if err == nil {
 		return source, argument, nil
 	}

@@ -34,7 +34,7 @@ func (v *Values) Record() *keyval.RecordShape {
 	}
 	r, err := keyval.NewRecordShape(v.Columns)
 	if err != nil {
-		panic("spec: columns that were resolved: " + err.Error())
+		panic("experiment: columns that were resolved: " + err.Error())
 	}
 	return r
 }

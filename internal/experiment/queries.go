@@ -31,7 +31,7 @@ func (v *Values) QueryShapes() (shapes []*keyval.QueryShape) {
 	for _, q := range v.Queries {
 		shape, err := record.NewQueryShape(v.Columns, q)
 		if err != nil {
-			panic("spec: a query that was resolved: " + err.Error())
+			panic("experiment: a query that was resolved: " + err.Error())
 		}
 		shapes = append(shapes, shape)
 	}

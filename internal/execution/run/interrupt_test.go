@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/testkit/misbehave"
 	"assay/store"
 )
@@ -29,7 +30,7 @@ func TestCtrlCIsHeardInEveryStep(t *testing.T) {
 			const deaf = `"$1" deaf "$2" "$3" | "$1" worker`
 			worker := fmt.Sprintf("[sh, -c, %q, sh, %q, %q, %q]", deaf, os.Args[0], step, reached)
 			text := anExperiment("bbolt", worker, "300s", "1h")
-			e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+			e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 			if err != nil {
 				t.Fatal(err)
 			}

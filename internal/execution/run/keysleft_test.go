@@ -19,6 +19,7 @@ import (
 	"assay/internal/base/owned"
 	"assay/internal/execution/event"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/drivertest"
 	"assay/internal/testkit/servertest"
@@ -119,7 +120,7 @@ func (s *namedServer) nothingIsLeft(t *testing.T, root string) {
 
 func loaded(t *testing.T, text string) *experiment.Experiment {
 	t.Helper()
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}

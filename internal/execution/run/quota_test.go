@@ -14,6 +14,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
@@ -116,7 +117,7 @@ func TestMountedQuotaIsTakenAwayAfterCtrlC(t *testing.T) {
 	mountable(t)
 	directory := filepath.Join(t.TempDir(), "run")
 	text := strings.ReplaceAll(inserts("bbolt", "D1", "disk_quota: 1GiB\ndisk_quota_by: mount"), ", operations: 60000", "")
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}

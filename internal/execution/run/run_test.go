@@ -23,6 +23,7 @@ import (
 	"assay/internal/execution/event"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/misbehave"
 	"assay/internal/testkit/processes"
@@ -206,7 +207,7 @@ func runText(ctx context.Context, text, directory string) (Result, error) {
 
 // runTextWith does so with other options.
 func runTextWith(ctx context.Context, text, directory string, change func(*Options)) (Result, error) {
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		return Result{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
 	"assay/internal/presentation/tell"
 	"assay/internal/testkit/misbehave"
@@ -61,7 +62,7 @@ func runOn(ctx context.Context, t *testing.T, text string, machine func(plan.Tri
 		}
 		return nil
 	}
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +267,7 @@ func TestBlocksToDetect(t *testing.T) {
 // no part follows a part.
 func TestALastBlockIsOfTheCellsThatFit(t *testing.T) {
 	text := strings.Replace(smallExperiment(misbehave.Honest, "blocks: 3"), "records: 50", "records: [50, 60]", 1)
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}

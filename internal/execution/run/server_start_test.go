@@ -22,6 +22,7 @@ import (
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/misbehave"
 	"assay/store"
@@ -111,7 +112,7 @@ func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View
 // experimentOn reads an experiment whose servers are a program.
 func experimentOn(p server.Program, text string) (e *experiment.Experiment, programs func(driver string) (server.Program, bool), err error) {
 	programs = func(driver string) (server.Program, bool) { return p, driver == p.Driver }
-	e, err = experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Names: []string{p.Driver}, ProgramOf: server.Startable(programs),
+	e, err = read.Load([]byte(text), "test.yaml", nil, read.Drivers{Names: []string{p.Driver}, ProgramOf: server.Startable(programs),
 		Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	return e, programs, err
 }

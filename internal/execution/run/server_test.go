@@ -15,6 +15,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/model"
 	"assay/internal/presentation/tell"
 	"assay/store"
@@ -64,7 +65,7 @@ func standInRun(t *testing.T, driver, class string) (*record.Trial, model.Row, *
 // returns the trial and the first table's row of an arm.
 func runCounted(t *testing.T, text, arm, writesWhy string) (*record.Trial, model.Row, *record.Run) {
 	t.Helper()
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}

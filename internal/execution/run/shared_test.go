@@ -2,15 +2,15 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"errors"
-
 	"assay/internal/execution/phasefiles"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/testkit/misbehave"
 	"assay/store"
 )
@@ -43,7 +43,7 @@ func TestATraceWithoutRoomIsNotTheStoresFailure(t *testing.T) {
 // runChanged runs an experiment that no file could give.
 func runChanged(t *testing.T, text, directory string, change func(*experiment.Experiment)) (Result, error) {
 	t.Helper()
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/internal/presentation/tell"
 	"assay/store"
 	"assay/worker"
@@ -23,7 +24,7 @@ import (
 func writesRun(t *testing.T, limit string, perByte float64, why string) (*record.Trial, []record.Sample, string) {
 	t.Helper()
 	text := strings.ReplaceAll(inserts("bbolt", "D1", limit), "operations: 60000", "operations: 200")
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/read"
 	"assay/store"
 )
 
@@ -371,14 +372,14 @@ func TestEstimateSaysWhatItKnows(t *testing.T) {
 }
 
 func TestAStoreThatIsNotOnThisMachineIsPlannedAndRefused(t *testing.T) {
-	e, err := experiment.Load([]byte(`
+	e, err := read.Load([]byte(`
 name: missing
 stores: [memory, kyoto]
 phases: [{name: load, load: true}, {name: read, mix: {read: 1}, for: 1s}]
 durability: D0
-`), "missing.yaml", nil, experiment.Drivers{Names: []string{"memory", "kyoto"}, Describe: func(s experiment.Store) (store.Description, error) {
+`), "missing.yaml", nil, read.Drivers{Names: []string{"memory", "kyoto"}, Describe: func(s experiment.Store) (store.Description, error) {
 		if s.Driver == "kyoto" {
-			return store.Description{}, fmt.Errorf("kyoto is not built: apt-get install libkyotocabinet-dev: %w", experiment.ErrNotHere)
+			return store.Description{}, fmt.Errorf("kyoto is not built: apt-get install libkyotocabinet-dev: %w", read.ErrNotHere)
 		}
 		return store.Description{Name: s.Driver, Kind: store.Memory, HandlesShareable: true, Durability: []store.DurabilityClaim{{Class: store.D0}}}, nil
 	}})

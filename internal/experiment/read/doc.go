@@ -1,0 +1,53 @@
+// Package read makes an experiment from what a user gives: a file, changes by flags, or stores that are
+// named on the command line. It writes out every default, expands the matrix of parameters into cells,
+// and refuses what can't be, with line, column and caret.
+//
+// It goes one way. Text becomes a tree of nodes that know their places; changes of scales and flags are
+// made to the tree; the tree is decoded into the forms of a file; the resolver turns forms into the
+// experiment, topic by topic, and then holds the topics against each other. A form knows how it is
+// written and nothing of other fields; the resolver knows what fits together. The tree is kept to the
+// end, so that each refusal points at what the user wrote. What a store can do it learns through
+// [Drivers] alone. Nothing of this package is in the experiment that it returns.
+//
+// The way of a file:
+//
+//	load.go      the way from text to experiment
+//	error.go     a mistake: its place, what was expected, what was probably meant
+//	node.go      YAML as a tree with places
+//	synonyms.go  other names of fields
+//	change.go    changes by scales, --set and flags
+//	decode.go    the tree into Go values
+//	numbers.go   numbers, sizes and durations as people write them
+//	file.go      the fields of a file
+//	forms.go     the forms of its values
+//	resolve.go   the order of the topics, and those without a file of their own
+//	whole.go     what holds between topics
+//
+// The topics, most with the form and its resolution:
+//
+//	agents.go    where agents are
+//	axes.go      how a file gives each axis
+//	ceilings.go  null drivers of other workers
+//	cells.go     the matrix and its cases
+//	columns.go   records with columns
+//	cpus.go      pinned CPUs
+//	crash.go     cuts
+//	faults.go    faults of servers
+//	follow.go    what follows from the stores
+//	groups.go    groups of clients
+//	jvm.go       clients for the JVM
+//	phases.go    phases and their mixes
+//	queries.go   queries
+//	request.go   requests of several steps
+//	server.go    servers and endpoints
+//	stores.go    stores and their options
+//	tasks.go     threads and processes
+//
+// Beside it:
+//
+//	quick.go     the experiment of stores on a command line
+//	schema.go    the JSON Schema of a file
+//	template.go  the commented example
+//	write.go     an experiment as a file again
+//	ycsb.go      the import of YCSB's workloads
+package read

@@ -1,0 +1,135 @@
+package read
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/experiment"
+	"assay/internal/experiment/trace"
+)
+
+// The experiment of stores that are named on the command line, where no flag says otherwise.
+const (
+	quickMix     = "read=50,update=50"
+	quickRecords = "100000"
+	quickBatch   = "1000" // of the load
+	quickFor     = "10s"
+)
+
+// Quick returns the experiment that compares drivers, each NAME, NAME@start or NAME@HOST:PORT, with
+// a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
+func Quick(drivers, mixes []string, changes []Change) (Source, error) {
+	if len(mixes) == 0 {
+		mixes = []string{quickMix}
+	}
+	var names, stores []string
+	for _, argument := range drivers {
+		driver, endpoint, isServer := strings.Cut(argument, "@")
+		names = append(names, driver)
+		if isServer && endpoint == "start" {
+			stores = append(stores, fmt.Sprintf("{driver: %s, server: start}", yamlText(driver, false)))
+		} else if isServer {
+			stores = append(stores, fmt.Sprintf("{driver: %s, endpoints: [%s]}", yamlText(driver, false), yamlText(endpoint, true)))
+		} else {
+			stores = append(stores, yamlText(driver, false))
+		}
+	}
+	var phases, questions, phaseNames []string
+	for _, mix := range mixes {
+		weights, err := parseMix(mix)
+		if err != nil {
+			return Source{}, err
+		}
+		var fields, words []string
+		parsed := experiment.Phase{Mix: map[string]float64{}}
+		for _, w := range weights {
+			fields = append(fields, w.operation+": "+w.text)
+			words = append(words, w.operation)
+			parsed.Mix[w.operation] = w.number
+		}
+		name := strings.Join(words, "-")
+		if len(name) > nameBytesMax || slices.Contains(phaseNames, name) {
+			name = fmt.Sprintf("mix-%d", len(phases)+1)
+		}
+		phaseNames = append(phaseNames, name)
+		phases = append(phases, fmt.Sprintf("  - {name: %s, mix: {%s}, for: %s}\n", name, strings.Join(fields, ", "), quickFor))
+		questions = append(questions, parsed.MixText())
+	}
+	name := strings.Join(names, "-")
+	if len(name) > nameBytesMax || !plainName(name) {
+		name = "comparison"
+	}
+	question := "How fast is " + names[0]
+	switch last := len(names) - 1; {
+	case last == 1:
+		question = "Which is faster, " + names[0] + " or " + names[1]
+	case last > 1:
+		question = "Which is fastest: " + strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+	question += " (" + strings.Join(questions, "; ") + ")?"
+	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\nrecords: %s\nphases:\n"+
+		"  - {name: load, load: true, batch: %s}\n%s",
+		name, yamlText(question, true), strings.Join(stores, ", "), quickRecords, quickBatch, strings.Join(phases, ""))
+	return Source{Text: []byte(text), Changes: changes, FromStores: true}, nil
+}
+
+type weight struct {
+	operation, text string
+	number          float64
+}
+
+// parseMix reads "read=95,update=5"; a lone operation has the weight 100.
+func parseMix(text string) (weights []weight, mistake error) {
+	in := newSource("--mix "+quoteForShell(text), text, true)
+	column := 1
+	for _, part := range strings.Split(text, ",") {
+		name, number, given := strings.Cut(part, "=")
+		if !given {
+			name, number, given = strings.Cut(part, ":")
+		}
+		at := place{in: in, line: 1, column: column, width: max(len(part), 1)}
+		column += len(part) + 1
+		name, number = strings.TrimSpace(name), strings.TrimSpace(number)
+		if !given {
+			number = "100"
+		}
+		number = strings.TrimSuffix(number, "%")
+		if !slices.Contains(mixNames(), name) {
+			return nil, unknownOperation(at.shifted(0, max(len(name), 1)), "mix", name)
+		}
+		parsed, ok := parseNumber(number)
+		if !ok || parsed < 0 {
+			return nil, at.fail("mix", "expected OPERATION=WEIGHT, got %q", part).hint("such as --mix read=95,update=5")
+		}
+		if slices.ContainsFunc(weights, func(w weight) bool { return w.operation == name }) {
+			return nil, at.fail("mix", "%s is in the mix twice", name)
+		}
+		weights = append(weights, weight{name, number, parsed})
+	}
+	return weights, nil
+}
+
+// otherOperations are names that other benchmarks give to operations, and what each may mean here.
+var otherOperations = map[string]string{
+	"get": "read", "reads": "read", "select": "read",
+	"put":       "update (records that exist), insert (new records) or upsert",
+	"set":       "update (records that exist), insert (new records) or upsert",
+	"write":     "update (records that exist), insert (new records) or upsert",
+	"writes":    "update (records that exist), insert (new records) or upsert",
+	"overwrite": "update", "remove": "delete", "del": "delete", "range": "scan", "iterate": "scan",
+	"rmw": "read_modify_write", "cas": "compare_and_swap",
+	"readmodifywrite": "read_modify_write",
+}
+
+func unknownOperation(at place, path, name string) *Error {
+	e := at.fail(path, "unknown operation %q", name)
+	if name == trace.Batch.String() {
+		return at.fail(path, "a batch is not an operation of a mix").
+			hint("put batch: N beside the mix: its writes then go in batches of N")
+	}
+	if meant := otherOperations[strings.ToLower(name)]; meant != "" {
+		return e.hint("expected %s", meant)
+	}
+	return e.hint("expected one of %s", strings.Join(mixNames(), ", ")).near(name, mixNames())
+}

@@ -1,0 +1,111 @@
+package read
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"assay/internal/base/format"
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+// server resolves how a store's server is reached: Assay starts it, or somebody has.
+func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
+	here := r.below("server")
+	asks := bool(f.Start) || f.Count != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
+	program, known := experiment.Program{}, false
+	if r.drivers.ProgramOf != nil {
+		program, known = r.drivers.ProgramOf(s.Driver)
+	}
+	switch {
+	case !asks:
+		return r.endpoints(*s, known)
+	case !bool(f.Start):
+		return r.fail(here.path, "the server has settings, but is not started").hint("expected start: true beside them")
+	case s.Description.Kind != store.Server:
+		return r.fail(here.path, "%s is not a server: there is nothing to start", s.Driver)
+	case len(s.Endpoints) > 0:
+		return r.fail(here.path, "the server is started, and an endpoint is named too").
+			hint("expected one of the two: server: start, or endpoints: [HOST:PORT]")
+	case !known:
+		return r.fail(here.path, "Assay can't start %s", s.Driver).hint("expected endpoints: [HOST:PORT]")
+	case len(f.Settings) > 0 && !program.AnySetting:
+		return r.fail(here.in("settings"), "%s takes no settings by its own names", s.Driver).
+			hint("expected options: %s", strings.Join(optionNames(program.Options), ", "))
+	}
+	count := 1
+	if f.Count != nil {
+		count = int(min(*f.Count, experiment.ServersMax+1)) // a larger one is no int everywhere
+	}
+	if err := program.Check(count); err != nil {
+		return r.fail(here.in("count"), "%v", err)
+	}
+	if f.Each != nil && len(f.Each) != count {
+		return r.fail(here.in("each"), "%s for %s", format.Plural(len(f.Each), "table", ""), format.Plural(count, "server", "")).
+			hint("expected a table for each server, such as [{%s: …}, {}]", strings.Join(optionNames(program.Options)[:1], ""))
+	}
+	for i, options := range f.Each {
+		if mistake := here.below("each", strconv.Itoa(i)).options("the server of "+s.Driver, program.Options, options); mistake != nil {
+			return mistake
+		}
+	}
+	s.Server = &experiment.Server{Each: f.Each, Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory,
+		Roams: program.Roams != nil && program.Roams(count), Declared: program.Options}
+	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
+		return mistake
+	}
+	if err := program.Find(); err != nil {
+		s.Missing = fmt.Errorf("%w: %w", ErrNotHere, err).Error()
+	}
+	return nil
+}
+
+func optionNames(options []store.Option) (names []string) {
+	for _, o := range options {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// portMax is the largest number of a TCP or UDP port.
+const portMax = 1<<16 - 1
+
+func (r storeResolver) endpoints(s experiment.Store, startable bool) *Error {
+	here := r.below("endpoints")
+	isServer := s.Description.Kind == store.Server
+	if isServer && len(s.Endpoints) == 0 {
+		e := r.fail(here.path, "%s is a server: Assay needs to know which one to use", s.Driver)
+		start, named := "server: start (Assay starts one for each trial)", "endpoints: [HOST:PORT] (a server that is running)"
+		if r.fromStores {
+			start, named = s.Driver+"@start (Assay starts one for each trial)", s.Driver+"@HOST:PORT (a server that is running)"
+		}
+		if !startable {
+			return e.hint("expected %s", named)
+		}
+		return e.hint("expected %s, or %s", start, named)
+	}
+	if !isServer && len(s.Endpoints) > 0 {
+		return r.fail(here.path, "%s is not a server: it takes no endpoints", s.Driver)
+	}
+	for i, endpoint := range s.Endpoints {
+		if strings.Contains(endpoint, "@") {
+			return r.fail(here.in(fmt.Sprint(i)), "an endpoint has no user and no password: run directories and reports show it").
+				hint("expected HOST:PORT, such as 127.0.0.1:11211")
+		}
+		_, port, err := net.SplitHostPort(endpoint)
+		if err != nil || port == "" {
+			e := r.fail(here.in(fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
+			if r.fromStores {
+				e = e.near(endpoint, []string{"start"})
+			}
+			return e
+		}
+		if number, err := strconv.Atoi(port); err != nil || number < 1 || number > portMax {
+			return r.fail(here.in(fmt.Sprint(i)), "no server listens at port %q of %q", port, endpoint).
+				hint("expected a number from 1 to %d, as in 127.0.0.1:11211", portMax)
+		}
+	}
+	return nil
+}

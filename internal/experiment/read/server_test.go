@@ -1,0 +1,167 @@
+package read_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
+	"assay/internal/experiment/read"
+	"assay/store"
+)
+
+// servers are drivers of which one speaks to a server that Assay can start, one to one that is not
+// installed, and one to one that Assay does not know.
+func servers(t *testing.T) read.Drivers {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	describe := func(s experiment.Store) (store.Description, error) {
+		kind := store.Server
+		if s.Driver == "embedded" {
+			kind = store.Embedded
+		}
+		return store.Description{Name: s.Driver, Kind: kind, Durability: []store.DurabilityClaim{{Class: store.D1}}}, nil
+	}
+	return read.Drivers{Names: []string{"here", "several", "absent", "unknown", "embedded"}, Describe: describe,
+		ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
+			p := server.Program{Driver: driver, Binaries: []string{program}, Packages: []string{"server-package"}, AnySetting: true,
+				Options: []store.Option{{Name: "memory_bytes", Type: store.Bytes, Default: "1MiB"}, {Name: "threads", Type: store.Int, Default: "4"}}}
+			switch driver {
+			case "here":
+				return p, true
+			case "several":
+				p.Several = server.Independent
+				return p, true
+			case "absent":
+				p.Binaries, p.AnySetting = []string{"/no/such/server"}, false
+				return p, true
+			}
+			return server.Program{}, false
+		})}
+}
+
+func loadServer(t *testing.T, arm string) (*experiment.Experiment, error) {
+	t.Helper()
+	return read.Load([]byte("name: servers\nstores: ["+arm+"]\nphases: [{name: write, mix: {insert: 1}, for: 1s}]\n"), "servers.yaml", nil, servers(t))
+}
+
+func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
+	for _, c := range []struct{ arm, expected string }{
+		{"here", "here is a server: Assay needs to know which one to use|server: start|endpoints: [HOST:PORT]"},
+		{"unknown", "expected endpoints: [HOST:PORT]"},
+		{"{driver: here, endpoints: ['127.0.0.1:99999']}", `no server listens at port "99999"|expected a number from 1 to 65535`},
+		{"{driver: here, endpoints: ['127.0.0.1:0']}", `no server listens at port "0"|expected a number from 1 to 65535`},
+		{"{driver: here, endpoints: ['127.0.0.1:redis']}", `no server listens at port "redis"|expected a number from 1 to 65535`},
+		{"{driver: here, server: start, endpoints: ['127.0.0.1:1']}", "the server is started, and an endpoint is named too"},
+		{"{driver: embedded, server: start}", "embedded is not a server: there is nothing to start"},
+		{"{driver: unknown, server: start}", "Assay can't start unknown"},
+		{"{driver: here, server: {options: {threads: 2}}}", "the server has settings, but is not started|start: true"},
+		{"{driver: here, server: {start: maybe}}", `expected start, true or false, got "maybe"`},
+		{"{driver: here, server: {start: true, options: {thread: 2}}}", `the server of here has no option "thread"|did you mean "threads"`},
+		{"{driver: here, server: {start: true, options: {threads: many}}}", "option threads of the server of here|whole number"},
+		{"{driver: here, server: {start: true, count: 3}}", "several servers of here can't be started as one store"},
+		{"{driver: several, server: {start: true, count: 0}}", "expected from 1 to 32 servers, got 0"},
+		{"{driver: several, server: {start: true, count: 1e18}}", "expected from 1 to 32 servers, got 33"},
+		{"{driver: several, server: {count: 3}}", "the server has settings, but is not started"},
+		{"{driver: here, server: {begin: true}}", `unknown field "begin"`},
+		{"{driver: absent, server: {start: true, settings: {colour: blue}}}", "takes no settings by its own names|memory_bytes, threads"},
+	} {
+		_, err := loadServer(t, c.arm)
+		if err == nil {
+			t.Errorf("%s: accepted", c.arm)
+			continue
+		}
+		for _, part := range strings.Split(c.expected, "|") {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: the error is\n%v\nexpected %q in it", c.arm, err, part)
+			}
+		}
+	}
+}
+
+func TestAStartedServerIsResolved(t *testing.T) {
+	e, err := loadServer(t, "{driver: here, server: {start: true, options: {memory_bytes: 2mib}, settings: {colour: blue}}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := e.Stores[0]
+	if s.Server == nil || s.Server.Options["memory_bytes"] != "2MiB" || s.Server.Settings["colour"] != "blue" || s.Missing != "" {
+		t.Errorf("the store is %+v, its server %+v", s, s.Server)
+	}
+	if all := s.AllOptions(); len(all) != 2 || all["server.memory_bytes"] != "2MiB" || all["server.colour"] != "blue" {
+		t.Errorf("its options are %v", all)
+	}
+	if s.Outlives() || !s.KeepsFiles() || e.KeyNamespace {
+		t.Errorf("it outlives the trial: %v, keeps files: %v, keys name the trial: %v", s.Outlives(), s.KeepsFiles(), e.KeyNamespace)
+	}
+}
+
+func TestSeveralStartedServersAreResolved(t *testing.T) {
+	e, err := loadServer(t, "{driver: several, server: {start: true, count: 3}}, {driver: here, server: {start: true, count: 1}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := e.Stores[0]; s.Server.Count != 3 || s.AllOptions()["server.count"] != "3" {
+		t.Errorf("the server is %+v, the options are %v", s.Server, s.AllOptions())
+	}
+	if s := e.Stores[1]; s.Server.Count != 1 || len(s.AllOptions()) != 0 {
+		t.Errorf("the server is %+v, the options are %v", s.Server, s.AllOptions())
+	}
+}
+
+func TestAServerThatIsNotInstalledIsRefusedWithTheLineThatInstallsIt(t *testing.T) {
+	e, err := loadServer(t, "{driver: absent, server: start}, embedded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := e.Refusal(0, 0)
+	if refusal == nil || !strings.Contains(refusal.Reason, "absent is not installed (apt-get install") || !strings.Contains(refusal.Reason, "server-package)") {
+		t.Errorf("refused with %+v", refusal)
+	}
+}
+
+func TestAStartedServerIsNamedOnTheCommandLine(t *testing.T) {
+	source, err := read.Quick([]string{"here@start", "here@127.0.0.1:11211"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"{driver: here, server: start}", `{driver: here, endpoints: ["127.0.0.1:11211"]}`} {
+		if !strings.Contains(string(source.Text), part) {
+			t.Errorf("the experiment has no %s:\n%s", part, source.Text)
+		}
+	}
+}
+
+func TestRemoteEndpointsAreKnown(t *testing.T) {
+	for endpoint, loopback := range map[string]bool{
+		"127.0.0.1:1": true, "127.8.9.10:1": true, "[::1]:1": true, "localhost:1": true, "[::ffff:127.0.0.1]:1": true,
+		"10.0.0.1:1": false, "192.0.2.1:1": false, "[2001:db8::1]:1": false, "0.0.0.0:1": false, "no-such-host.invalid:1": false, "127.0.0.1": false,
+	} {
+		if experiment.IsLoopback(endpoint) != loopback {
+			t.Errorf("%s is loopback: %v, expected %v", endpoint, !loopback, loopback)
+		}
+	}
+}
+
+func TestEachOfSeveralServersHasOptionsOfItsOwn(t *testing.T) {
+	e, err := loadServer(t, "{driver: several, server: {start: true, count: 2, each: [{memory_bytes: 128mib}, {}]}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := e.Stores[0].AllOptions(); all["server1_memory_bytes"] != "128MiB" || all["server2_memory_bytes"] != "" {
+		t.Errorf("the options are %v", all)
+	}
+	for _, c := range []struct{ arm, expected string }{
+		{"{driver: several, server: {start: true, count: 3, each: [{}]}}", "1 table for 3 servers"},
+		{"{driver: several, server: {start: true, count: 1, each: [{thread: 2}]}}", `the server of several has no option "thread"`},
+		{"{driver: several, server: {each: [{}]}}", "the server has settings, but is not started"},
+	} {
+		if _, err := loadServer(t, c.arm); err == nil || !strings.Contains(err.Error(), c.expected) {
+			t.Errorf("%s: %v\nexpected %q in it", c.arm, err, c.expected)
+		}
+	}
+}

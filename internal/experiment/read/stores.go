@@ -1,0 +1,174 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+func (r *resolver) stores() *Error {
+	if len(r.file.Stores) == 0 {
+		return r.fail([]string{"stores"}, "no stores: there is nothing to measure").
+			hint("expected stores: [%s], or a list of tables with driver, name, options …", strings.Join(firstOf(r.driverNames(), 3), ", "))
+	}
+	if len(r.file.Stores) > storesMax {
+		return r.fail([]string{"stores"}, "%d stores: at most %d", len(r.file.Stores), storesMax)
+	}
+	var names []string
+	for i, s := range r.file.Stores {
+		resolved, err := r.ofStore(i).store(i, s)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, resolved.Name) }) {
+			return r.fail([]string{"stores", fmt.Sprint(i), "name"}, "a second store named %q", resolved.Name).
+				hint("give one of them another name: {driver: %s, name: %s-2}", resolved.Driver, resolved.Driver)
+		}
+		names = append(names, resolved.Name)
+		r.e.Stores = append(r.e.Stores, resolved)
+	}
+	r.ceilings()
+	if r.follows["baseline"] && r.file.Baseline != "" && !slices.Contains(names, r.file.Baseline) {
+		r.note("the baseline is %s: %s is not one of the stores", names[0], r.file.Baseline)
+		r.file.Baseline = names[0]
+		r.root.set("baseline", r.root.at, &node{kind: scalar, text: names[0], at: r.root.at})
+	}
+	r.e.Baseline = orText(r.file.Baseline, names[0])
+	if !slices.Contains(names, r.e.Baseline) {
+		return r.fail([]string{"baseline"}, "the baseline %q is none of the stores", r.e.Baseline).
+			hint("expected one of %s", strings.Join(names, ", ")).near(r.e.Baseline, names)
+	}
+	return nil
+}
+
+// storeResolver resolves one store.
+type storeResolver struct{ within }
+
+func (r *resolver) ofStore(i int) storeResolver {
+	return storeResolver{within{r, []string{"stores", fmt.Sprint(i)}}}
+}
+
+func (r storeResolver) store(i int, s StoreFile) (experiment.Store, *Error) {
+	if s.Driver == "" && r.namesNull(i) || s.Driver == experiment.NullDriver {
+		return experiment.Store{}, r.fail(r.in("driver"), "the null driver is not a store: it is added to every experiment by itself, as the ceiling").
+			hint("leave this entry out")
+	}
+	if s.Driver == "" {
+		return experiment.Store{}, r.fail(r.in(), "a store without a driver").hint("expected driver: NAME, one of %s", strings.Join(r.driverNames(), ", "))
+	}
+	resolved := experiment.Store{Name: orText(s.Name, s.Driver), Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
+	if s.Server.Start {
+		resolved.Server = &experiment.Server{}
+	}
+	if len(resolved.Name) > nameBytesMax || !plainName(resolved.Name) {
+		return experiment.Store{}, r.fail(r.in("name"), "the name %q can't be part of a file name", resolved.Name).hint(plainNameRule)
+	}
+	if strings.EqualFold(resolved.Name, experiment.NullDriver) {
+		return experiment.Store{}, r.fail(r.in("name"), "no store can be named %q: the null driver has that name", resolved.Name)
+	}
+	if s.Worker != nil && (len(s.Worker) == 0 || s.Worker[0] == "") {
+		return experiment.Store{}, r.fail(r.in("worker"), "an empty command").hint("expected a list of the program and its arguments, such as [./my-worker]")
+	}
+	if len(s.Worker) == 0 && !slices.Contains(r.drivers.Names, s.Driver) {
+		return experiment.Store{}, r.fail(r.in("driver"), "unknown driver %q", s.Driver).
+			hint("expected one of %s; a driver of another program needs worker: [PROGRAM]", strings.Join(r.driverNames(), ", ")).
+			near(s.Driver, r.driverNames())
+	}
+	if len(s.Worker) == 0 && r.drivers.WorkerOf != nil {
+		resolved.Worker = r.drivers.WorkerOf(s.Driver)
+	}
+	mistake, err := r.jvm(s, &resolved)
+	if mistake != nil {
+		return experiment.Store{}, mistake
+	}
+	if err != nil {
+		resolved.Missing, resolved.Description.Name = err.Error(), s.Driver
+		return resolved, nil
+	}
+	description, err := r.drivers.Describe(resolved)
+	if errors.Is(err, ErrNotHere) {
+		resolved.Missing, resolved.Description.Name = err.Error(), s.Driver
+		return resolved, nil
+	}
+	if err != nil {
+		return experiment.Store{}, r.fail(r.in("driver"), "the driver %q can't be used: %v", s.Driver, err)
+	}
+	resolved.Description = description
+	if mistake = r.below("options").options(s.Driver, description.Options, resolved.Options); mistake != nil {
+		return experiment.Store{}, mistake
+	}
+	if resolved.Description, err = description.WithOptions(resolved.Options); err != nil {
+		return experiment.Store{}, r.fail(r.in("driver"), "the driver %q can't be used: %v", s.Driver, err)
+	}
+	return resolved, r.server(s.Server, &resolved)
+}
+
+// driverNames are the drivers that a store may have.
+func (r *resolver) driverNames() []string {
+	return slices.DeleteFunc(slices.Clone(r.drivers.Names), func(name string) bool { return name == experiment.NullDriver })
+}
+
+// namesNull says if a store's driver was written as YAML's null, which the file's author may have
+// meant as a name.
+func (r *resolver) namesNull(i int) bool {
+	stores := r.root.field("stores")
+	if stores == nil || i >= len(stores.items) {
+		return false
+	}
+	n := stores.items[i]
+	if n.kind == table {
+		if n = n.field("driver"); n == nil {
+			return false
+		}
+	}
+	return n.kind == null && n.text != ""
+}
+
+// options checks the options that a file gives to what has declared some, and writes their values
+// as every reader expects them.
+func (r within) options(of string, declared []store.Option, values map[string]string) *Error {
+	names := optionNames(declared)
+	for _, name := range slices.Sorted(maps.Keys(values)) { // so that the same file has the same first mistake
+		i := slices.Index(names, name)
+		if i < 0 {
+			e := r.fail(r.in(name), "%s has no option %q", of, name).near(name, names)
+			e = r.atKey(e, r.path, name)
+			if len(names) == 0 {
+				return e.hint("it has no options")
+			}
+			return e.hint("expected one of %s", strings.Join(names, ", "))
+		}
+		values[name] = plainOption(declared[i].Type, values[name])
+		if err := declared[i].Check(values[name]); err != nil {
+			e := r.fail(r.in(name), "option %s of %s: %v", name, of, err).near(values[name], declared[i].Choices)
+			if declared[i].Help != "" {
+				return e.hint("%s: %s", name, declared[i].Help)
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// plainOption writes an option's value as drivers in every language read it: 64mib becomes 64MiB,
+// 10k becomes 10000.
+func plainOption(t store.OptionType, text string) string {
+	switch t {
+	case store.Bytes:
+		return withByteUnit(text)
+	case store.Int:
+		if number, ok := parseWhole(text); ok {
+			return fmt.Sprint(number)
+		}
+	case store.Duration:
+		if duration, ok := parseDuration(text); ok {
+			return duration.String()
+		}
+	}
+	return text
+}
