@@ -72,6 +72,17 @@ func (s Store) AllOptions() map[string]string {
 	return all
 }
 
+// OptionsInForce returns the options of AllOptions, and those that are left at their default.
+func (s Store) OptionsInForce() map[string]string {
+	all := s.AllOptions()
+	for _, o := range s.AllDeclared() {
+		if _, given := all[o.Name]; !given && o.Default != "" {
+			all[o.Name] = o.Default
+		}
+	}
+	return all
+}
+
 // AllDeclared returns the options that AllOptions may have, but for the settings by the program's
 // own names.
 func (s Store) AllDeclared() []store.Option {
