@@ -15,8 +15,11 @@ func newColumns(head ...string) *columns { return &columns{rows: [][]string{head
 
 func (c *columns) add(cells ...string) { c.rows = append(c.rows, cells) }
 
-// dropEmpty leaves out the columns in which no row has a value.
+// dropEmpty leaves out the columns in which no row has a value. Without rows there is nothing to go by.
 func (c *columns) dropEmpty() {
+	if len(c.rows) == 1 {
+		return
+	}
 	for i := len(c.rows[0]) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(c.rows[1:], func(row []string) bool { return row[i] != "–" }) {
 			continue
@@ -27,8 +30,12 @@ func (c *columns) dropEmpty() {
 	}
 }
 
-// print aligns the columns. On a terminal, the last one wraps within its width.
+// print aligns the columns. On a terminal, the last one wraps within its width. Without rows it
+// prints nothing: heads alone would look like a table that was lost.
 func (c *columns) print(w io.Writer) error {
+	if len(c.rows) == 1 || len(c.rows[0]) == 0 {
+		return nil
+	}
 	var widths []int
 	for _, row := range c.rows {
 		for i, cell := range row[:len(row)-1] {

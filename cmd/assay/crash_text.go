@@ -16,6 +16,10 @@ import (
 
 // printCrashes writes a report for a person: a table, then what was refuted and how to see it again.
 func printCrashes(w io.Writer, r *crash.Report) error {
+	if len(r.Results) == 0 {
+		_, err := fmt.Fprintf(w, "%s: no store was tested%s.\n", kindText[r.Kind], map[bool]string{true: ", the test was stopped"}[r.Stopped])
+		return err
+	}
 	fmt.Fprintf(w, "%s\n\n", howCut(r))
 	severalSystems := len(fileSystemsOf(r)) > 1
 	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in", "writes/s", "on the rig")

@@ -90,7 +90,7 @@ func execute(args []string) int {
 		exit = &exitError{exitUsage, unknownCommand(root, args, err)} // what cobra itself refuses
 	}
 	if text := exit.Error(); text != "" {
-		fmt.Fprintln(os.Stderr, "assay:", text)
+		fmt.Fprintln(os.Stderr, "assay:", format.CleanLines(text)) // it may quote a file, a store or a server
 	}
 	return exit.status
 }

@@ -42,6 +42,15 @@ func CleanMax(text string, most int) string {
 	return clean
 }
 
+// CleanLines is [Clean] of each line of a text that has several, as an error with its hint.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // CSVSafe makes a text safe as a cell of CSV that a spreadsheet opens: one that would begin a
 // formula gets a quote in front.
 func CSVSafe(text string) string {

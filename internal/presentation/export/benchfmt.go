@@ -105,8 +105,8 @@ func BenchfmtLeftOut(v *model.Result) string {
 			parts[i] += " (" + why + ")"
 		}
 	}
-	return fmt.Sprintf("benchfmt has only trials without faults: %d of %d are left out: %s", left,
-		stores, strings.Join(parts, "; "))
+	return format.Clean(fmt.Sprintf("benchfmt has only trials without faults: %d of %d are left out: %s", left,
+		stores, strings.Join(parts, "; ")))
 }
 
 // cellWords gives the trials of cells that class and conditions don't tell apart, as of numbers of

@@ -18,6 +18,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/export"
 	"assay/internal/presentation/html"
+	"assay/internal/presentation/model"
 	"assay/internal/presentation/tell"
 	"assay/internal/presentation/text"
 	"assay/internal/testkit/recordtest"
@@ -118,21 +119,41 @@ func (d damaged) show() (trials int, err error) {
 	if err != nil {
 		return trials, nil // told, and not shown
 	}
-	for name, write := range map[string]func() error{
-		"screen":    func() error { return text.Screen(io.Discard, result, text.Options{Width: 80}) },
-		"full":      func() error { return text.Full(io.Discard, result, text.Options{Width: 80}) },
-		"markdown":  func() error { return text.Markdown(io.Discard, result) },
-		"html":      func() error { return html.Write(io.Discard, result) },
-		"json":      func() error { return export.JSON(io.Discard, result) },
-		"csv":       func() error { return export.CSV(io.Discard, result) },
-		"benchfmt":  func() error { return export.Benchfmt(io.Discard, result) },
-		"histogram": func() error { return export.HLog(io.Discard, run) },
+	return trials, inEachFormat(run, result, func(string) io.Writer { return io.Discard })
+}
+
+// inEachFormat writes a result in every format, each to a writer of its own.
+func inEachFormat(run *record.Run, r *model.Result, to func(format string) io.Writer) (err error) {
+	name := ""
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("%s: panic: %v", name, fault)
+		}
+	}()
+	for _, format := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"screen", func(w io.Writer) error { return text.Screen(w, r, text.Options{Width: 80}) }},
+		{"brief", func(w io.Writer) error { return text.Brief(w, r, text.Options{Width: 80}) }},
+		{"full", func(w io.Writer) error { return text.Full(w, r, text.Options{Width: 80}) }},
+		{"markdown", func(w io.Writer) error { return text.Markdown(w, r) }},
+		{"html", func(w io.Writer) error { return html.Write(w, r) }},
+		{"json", func(w io.Writer) error { return export.JSON(w, r) }},
+		{"csv", func(w io.Writer) error { return export.CSV(w, r) }},
+		{"benchfmt", func(w io.Writer) error { return export.Benchfmt(w, r) }},
+		{"what benchfmt leaves out", func(w io.Writer) error {
+			_, err := io.WriteString(w, export.BenchfmtLeftOut(r))
+			return err
+		}},
+		{"hlog", func(w io.Writer) error { return export.HLog(w, run) }},
 	} {
-		if err := write(); err != nil {
-			return trials, fmt.Errorf("%s: %w", name, err)
+		name = format.name
+		if err := format.write(to(name)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return trials, nil
+	return nil
 }
 
 // leaf is a place in a JSON file, and what sets it.

@@ -20,6 +20,7 @@ import (
 
 // JSON writes the whole result, indented. [Schema] describes it.
 func JSON(w io.Writer, r *model.Result) error {
+	r = format.Shown(r) // JSON escapes line breaks and ESC, but not U+009B, which terminals obey too
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(r); err != nil {
@@ -53,6 +54,7 @@ const AllOperations = "all"
 // was not measured, or must not be shown: latency_refused and latency_too_few name such
 // percentiles. CPU time is empty under open load, where it is mostly the worker's waiting.
 func CSV(w io.Writer, r *model.Result) error {
+	r = format.Shown(r)
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader()}
 	for i := range r.Tables {

@@ -23,23 +23,47 @@ import (
 // does between its phases is not recorded. The lines are written here, because the library's writer
 // puts milliseconds where the format has seconds, and an interval's end for its length.
 func HLog(w io.Writer, run *record.Run) error {
-	run = run.ByGroup()
-	base := run.Header.Created
+	log := format.Shown(logOf(run.ByGroup()))
 	_, err := fmt.Fprintf(w, "#[Histogram log format version %s]\n#Assay run %s, experiment %s\n#[BaseTime: %s (seconds since epoch)]\n#[StartTime: %s (seconds since epoch), %s]\n%s\n",
-		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, run.Header.ID, format.Clean(run.Header.Name), epochSeconds(base), epochSeconds(base), base.UTC().Format(time.RFC3339),
+		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, log.Run, log.Experiment, epochSeconds(log.Base), epochSeconds(log.Base), log.Base.UTC().Format(time.RFC3339),
 		`"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"`)
-	if every := run.Experiment.TimedEvery; err == nil && every > 0 {
-		_, err = fmt.Fprintf(w, "#[Latencies are of a sample: one operation in %d]\n", every)
+	if err == nil && log.TimedEvery > 0 {
+		_, err = fmt.Fprintf(w, "#[Latencies are of a sample: one operation in %d]\n", log.TimedEvery)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the head of an HDR log: %w", err)
 	}
+	for _, i := range log.Intervals {
+		if err := writeInterval(w, i); err != nil {
+			return fmt.Errorf("writing the histogram of %s: %w", i.Tag, err)
+		}
+	}
+	return nil
+}
+
+// histogramLog is all that a log says of a run: what is written is cleaned as a whole.
+type histogramLog struct {
+	Run, Experiment string
+	Base            time.Time
+	TimedEvery      uint64
+	Intervals       []interval
+}
+
+// interval is a kind of operation in a phase.
+type interval struct {
+	Tag            string
+	Begins, Length time.Duration
+	Times          *histogram.Histogram
+}
+
+func logOf(run *record.Run) *histogramLog {
+	log := &histogramLog{Run: run.Header.ID, Experiment: run.Header.Name, Base: run.Header.Created, TimedEvery: run.Experiment.TimedEvery}
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]
 		if trial == nil {
 			continue
 		}
-		end := trial.Started.Sub(base)
+		end := trial.Started.Sub(log.Base)
 		begins := end
 		for _, phase := range trial.Phases {
 			length := time.Duration(phase.ElapsedNS)
@@ -55,22 +79,20 @@ func HLog(w io.Writer, run *record.Run) error {
 				if !phase.Measured || times == nil || times.Count() == 0 {
 					continue
 				}
-				tag := planned.ID + "/" + phase.Name + "/" + op.Name
-				if err := writeInterval(w, tag, begins+time.Duration(phase.BeganNS), length, times); err != nil {
-					return fmt.Errorf("writing the histogram of %s: %w", tag, err)
-				}
+				log.Intervals = append(log.Intervals, interval{Tag: planned.ID + "/" + phase.Name + "/" + op.Name,
+					Begins: begins + time.Duration(phase.BeganNS), Length: length, Times: times})
 			}
 		}
 	}
-	return nil
+	return log
 }
 
 func epochSeconds(t time.Time) string {
 	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
 }
 
-func writeInterval(w io.Writer, tag string, begins, length time.Duration, times *histogram.Histogram) error {
-	h, err := hdrOf(times)
+func writeInterval(w io.Writer, i interval) error {
+	h, err := hdrOf(i.Times)
 	if err != nil {
 		return err
 	}
@@ -79,8 +101,8 @@ func writeInterval(w io.Writer, tag string, begins, length time.Duration, times 
 		return err
 	}
 	const nsPerMS = 1e6 // the unit of Interval_Max, by the format's convention for histograms in ns
-	_, err = fmt.Fprintf(w, "Tag=%s,%.3f,%.3f,%.3f,%s\n", tagOf.Replace(format.Clean(tag)),
-		begins.Seconds(), length.Seconds(), float64(h.Max())/nsPerMS, payload)
+	_, err = fmt.Fprintf(w, "Tag=%s,%.3f,%.3f,%.3f,%s\n", tagOf.Replace(i.Tag),
+		i.Begins.Seconds(), i.Length.Seconds(), float64(h.Max())/nsPerMS, payload)
 	return err
 }
 
