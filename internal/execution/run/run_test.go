@@ -335,7 +335,8 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 		{name: misbehave.Honest, worker: liar("truncates"), state: record.OK},
 		{name: misbehave.Honest, worker: "[/nonexistent/worker]", state: record.Failed, text: "no such file"},
 	} {
-		t.Run(c.name+" "+strings.Trim(c.worker[strings.LastIndex(c.worker, " ")+1:], "[]"), func(t *testing.T) {
+		kind := filepath.Base(strings.Trim(c.worker[strings.LastIndex(c.worker, " ")+1:], "[]"))
+		t.Run(c.name+" "+kind, func(t *testing.T) {
 			t.Parallel()
 			if c.worker == "" {
 				c.worker = own()
@@ -354,6 +355,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 				t.Fatal(err)
 			}
 			trial := trialOf(t, directory, c.name)
+			holdForm(t, strings.TrimSuffix(c.name+"-"+kind, "-."), directory, trial)
 			marks := codes(trial)
 			if state := trial.State; state != c.state && !(c.state == record.OK && len(marks) == 0) {
 				t.Errorf("state %s, expected %s (error %q, marks %v)", state, c.state, trial.Error, trial.Marks)
