@@ -32,6 +32,7 @@ type bench struct {
 	phases      int               // since the store was opened
 	pipeline    int               // of the store that is open
 	lengthMax   int               // of all values so far
+	short       uint32            // their lengths that have no room for a stamp, as in keyval.ValueShape
 	directories int
 	opened      map[string]bool // directories, "" for stores without, in which a store was opened before
 }

@@ -67,7 +67,11 @@ func (b *bench) prepare(s *script) (*running, error) {
 		return nil, err
 	}
 	b.phases++
-	b.lengthMax = max(b.lengthMax, s.lengthMax())
+	b.lengthMax, b.short = max(b.lengthMax, s.lengthMax()), b.short|s.short()
+	short := b.short
+	if s.longOnly {
+		short = 0
+	}
 	r := &running{bench: b, script: s, number: b.phases, file: file}
 	traceFile, err := memfile.Create("storetest-trace")
 	if err != nil {
@@ -94,7 +98,7 @@ func (b *bench) prepare(s *script) (*running, error) {
 	}
 	err = b.prepareIn(control.Prepare{
 		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), History: historyName, Keys: s.keys,
-		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax, TrialTag: s.tag},
+		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax, ShortLengths: short, TrialTag: s.tag},
 		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,
 		DeadlineNS: int64(s.deadline), Clock: s.clock,
 	}, len(file.Threads))

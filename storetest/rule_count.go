@@ -245,10 +245,14 @@ func wrongRule(b *bench) error {
 	const n = 10
 	write, loaded := b.script(1), b.script(1)
 	loaded.zeroVersions = true
+	short := b.description.ValueBytesMin < keyval.StampBytes
 	base := b.base(write.keys)
 	for i := range uint64(n) {
 		write.do(0, trace.Insert, base+i, 100)
 		loaded.do(0, trace.Insert, base+100+i, 100)
+		if short {
+			write.do(0, trace.Insert, base+200+i, 12)
+		}
 	}
 	for _, s := range []*script{write, loaded} {
 		r, err := b.run(s)
@@ -284,7 +288,12 @@ func wrongRule(b *bench) error {
 		{"bytes of another pool, unverified", base, counters.OK, func(s *script) { s.poolSeed, s.unverified = 2, true }},
 		{"loaded values", base + 100, counters.OK, func(s *script) { s.loaded = base + 100 + n }},
 		{"loaded values of records that were never loaded", base + 100, counters.Wrong, func(s *script) { s.loaded = base + 100 }},
+		{"short values of this trial", base + 200, counters.OK, func(*script) {}},
+		{"short values where all values are long", base + 200, counters.Wrong, func(s *script) { s.longOnly = true }},
 	} {
+		if step.from == base+200 && !short {
+			continue
+		}
 		if err := reads(step.what, step.from, step.outcome, step.change); err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ var rules = []rule{
 	{"stop", Loop, "A phase without an end ends when the stop word is set.", stopRule},
 	{"clock", Loop, "Every clock that the contract names works, and the phase's times are told on CLOCK_MONOTONIC.", clockRule},
 	{"lost", Loop, "A miss below must_hit_below is lost, with a message; above it, it is a miss. Lost records forbid ranking, misses don't.", lostRule},
-	{"wrong-values", Loop, "A value that this trial did not write there is wrong, even if its checksum is right: bytes of another pool, a version that nobody wrote, a record that was never loaded.", wrongRule},
+	{"wrong-values", Loop, "A value that this trial did not write there is wrong, even if its checksum is right: bytes of another pool, a version that nobody wrote, a record that was never loaded, a length that no value of the trial has, such as none.", wrongRule},
 	{"trial-tag", Loop, "A value that another trial wrote is wrong, and counted as another trial's where it is long enough to tell. All trials of a block write the same keys and versions: without the tag, a server that kept the first trial's data and dropped all of the second's would pass.", trialTagRule},
 	{"reads-done", Loop | Encoding, "Every read is done: keys that are there and keys that are not, mixed, are answered as such, and the bytes are those of the values. A read that is skipped is the fastest of all.", readsDoneRule},
 	{"history", Loop | Encoding, "Operations on recorded keys are in the history, and no others: in order, each with its begin, end, outcome and the version that it read, which for one thread alone is its own last write, however short a time ago. A store that shows overwrites late is seen by nothing else.", historyRule},

@@ -22,6 +22,7 @@ type script struct {
 	tag          uint32 // the trial's
 	zeroVersions bool
 	unverified   bool // values that are read are not checked
+	longOnly     bool // no value is shorter than a stamp: one that is is none of the trial's
 	loaded       uint64
 	mustHitBelow uint64
 	deadline     time.Duration
@@ -114,6 +115,18 @@ func (s *script) file() (*trace.File, error) {
 		return nil, fmt.Errorf("storetest: a script without operations")
 	}
 	return f, nil
+}
+
+// short returns the lengths of the script's values that have no room for a stamp.
+func (s *script) short() (lengths uint32) {
+	for i := range s.threads {
+		for _, e := range s.threads[i].Entries {
+			if e.Operation().Puts() {
+				lengths |= keyval.ShortLength(int(s.amounts[e.SizeClass()]))
+			}
+		}
+	}
+	return lengths
 }
 
 // lengthMax returns the longest value of the script.

@@ -80,7 +80,7 @@ def pool(shape):
 
 def value(shape, bytes_of_pool, index, of_version, length):
     if length < 24:
-        return chain(index ^ shape["trial_tag"], length)
+        return chain(index ^ shape["trial_tag"] ^ length << 56, length)
     h = mix(index ^ (of_version * 0xFF51AFD7ED558CCD & WORD))
     check = (h >> 32) ^ length ^ shape["trial_tag"]
     offset = (h % shape["pool_bytes"]) & ~63
@@ -335,10 +335,10 @@ def key_vectors():
 
 
 SHAPES = [
-    {"pool_bytes": 4096, "pool_seed": 0, "repeated_permille": 0, "length_max": 2000, "trial_tag": 1},
-    {"pool_bytes": 65536, "pool_seed": 42, "repeated_permille": 500, "length_max": 2000, "trial_tag": 0xFFFFFFFF},
-    {"pool_bytes": 4096, "pool_seed": 0xFEDCBA9876543210, "repeated_permille": 333, "length_max": 2001, "trial_tag": 0x3FA85B12},
-    {"pool_bytes": 4096, "pool_seed": 7, "repeated_permille": 1000, "length_max": 100, "trial_tag": 0x80000000},
+    {"pool_bytes": 4096, "pool_seed": 0, "repeated_permille": 0, "length_max": 2000, "short_lengths": 0, "trial_tag": 1},
+    {"pool_bytes": 65536, "pool_seed": 42, "repeated_permille": 500, "length_max": 2000, "short_lengths": 0, "trial_tag": 0xFFFFFFFF},
+    {"pool_bytes": 4096, "pool_seed": 0xFEDCBA9876543210, "repeated_permille": 333, "length_max": 2001, "short_lengths": 1 << 23 | 1 << 8, "trial_tag": 0x3FA85B12},
+    {"pool_bytes": 4096, "pool_seed": 7, "repeated_permille": 1000, "length_max": 100, "short_lengths": 1, "trial_tag": 0x80000000},
 ]
 
 
@@ -414,13 +414,14 @@ def check_vectors():
     add("right, version 0", 77, value(shape, all_bytes, 77, 0, 100), True, 0)
     short = value(shape, b"", 77, v, 23)
     add("right, short", 77, short, True)
-    add("right, empty", 77, b"", True)
     add("of another index", 78, good, False)
     add("cut by a byte", 77, good[:-1], False)
     add("longer by a byte", 77, good + b"\0", False)
     add("cut to the stamp", 77, good[:24], False)
     add("cut below the stamp", 77, good[:23], False)
-    add("empty where there was a value is a right short value", 77, good[:0], True)
+    add("empty, which no value is", 77, good[:0], False)
+    add("short, of a length that no value has", 77, value(shape, b"", 77, v, 22), False)
+    add("short, cut to another length that values have", 77, short[:8], False)
     add("short, of another index", 78, short, False)
     add("short, of another length", 77, short[:-1] + b"\0", False)
     later = dict(shape, trial_tag=shape["trial_tag"] ^ 0x1234)

@@ -69,7 +69,7 @@ func TestVectorsCheckSeesWhatIsWrong(t *testing.T) {
 		"keys":         {`"key": "00"`, `"key": "10"`},
 		"pool":         {`"bytes": 6144`, `"bytes": 6145`},
 		"values":       {`"first": "00`, `"first": "01`},
-		"short_values": {`"af"`, `"ae"`},
+		"short_values": {`"c2"`, `"00"`},
 		"checks":       {`"right": true`, `"right": false`},
 		"versions":     {`"phase": 3`, `"phase": 4`},
 		"traces":       {`"stride": 30`, `"stride": 31`},

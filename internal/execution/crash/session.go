@@ -158,7 +158,7 @@ func (s *session) prepare(name string, number int, load bool, file *trace.File) 
 	return p, s.call(control.Request{Command: control.CommandPrepare, Prepare: &control.Prepare{
 		Phase: name, Number: number, Trace: p.trace.Name(), Counters: p.shared.Name(), Keys: t.keys(s.tag),
 		Values: keyval.ValueShape{PoolBytes: t.PoolBytes, PoolSeed: t.PoolSeed, RepeatedPermille: t.RepeatedPermille,
-			LengthMax: t.Cell.ValueBytes, TrialTag: s.tag},
+			LengthMax: t.Cell.ValueBytes, ShortLengths: keyval.ShortLength(t.Cell.ValueBytes), TrialTag: s.tag},
 		ZeroVersions: load, Verify: number == numberFind, LoadedRecords: t.Records, Clock: "auto",
 	}}, nil)
 }

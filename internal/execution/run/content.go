@@ -57,7 +57,7 @@ func (c *content) prepare(name string, number int, loaded uint64) *control.Prepa
 		Phase: name, Number: number, Keys: c.keys(),
 		Values: keyval.ValueShape{
 			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: c.lengthMax(),
-			TrialTag: c.tag,
+			ShortLengths: c.shortLengths(), TrialTag: c.tag,
 		},
 		Verify: e.Verify, LoadedRecords: loaded, Clock: e.Clock,
 	}
@@ -68,6 +68,17 @@ func (c *content) lengthMax() int {
 		return record.ProofBytes()
 	}
 	return c.experiment.ValueBytesMax(c.cell)
+}
+
+// shortLengths are the lengths of values that have no room for a stamp.
+func (c *content) shortLengths() (lengths uint32) {
+	if c.experiment.Values.Record() != nil {
+		return 0
+	}
+	for _, size := range c.sizes() {
+		lengths |= keyval.ShortLength(size.Bytes)
+	}
+	return lengths
 }
 
 func (c *content) sizes() []trace.Size {

@@ -69,7 +69,7 @@ func TestMixIsABijection(t *testing.T) {
 }
 
 func TestChangedValuesAreNoticed(t *testing.T) {
-	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, TrialTag: 7})
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, ShortLengths: 1<<StampBytes - 1, TrialTag: 7})
 	rapid.Check(t, func(t *rapid.T) {
 		index, version := rapid.Uint64Range(0, IndexMax).Draw(t, "index"), rapid.Uint64().Draw(t, "version")
 		value := make([]byte, rapid.IntRange(1, 300).Draw(t, "length"))
@@ -86,8 +86,32 @@ func TestChangedValuesAreNoticed(t *testing.T) {
 	})
 }
 
+// A value of a length that the trial does not write is none, and neither is the beginning of a longer one.
+func TestLengthsAreNoticed(t *testing.T) {
+	p := NewPool(ValueShape{PoolBytes: 4096, LengthMax: 100, ShortLengths: ShortLength(16) | ShortLength(8) | ShortLength(100), TrialTag: 7})
+	value := make([]byte, 16)
+	p.Put(value, 5, 1)
+	for length, want := range map[int]bool{0: false, 8: false, 15: false, 16: true} {
+		if _, right := p.Check(value[:length], 5); right != want {
+			t.Errorf("%d of 16 bytes: right %v, expected %v", length, right, want)
+		}
+	}
+	if p.Put(value[:8], 5, 1); !isRight(p, value[:8]) || isRight(p, value[:4]) {
+		t.Error("of two lengths that values have, one is not taken, or a third is")
+	}
+	empty := NewPool(ValueShape{PoolBytes: 4096, ShortLengths: ShortLength(0), TrialTag: 7})
+	if !isRight(empty, nil) || isRight(p, nil) {
+		t.Error("an empty value is right where values of no bytes are written, and nowhere else")
+	}
+}
+
+func isRight(p *Pool, value []byte) bool {
+	_, right := p.Check(value, 5)
+	return right
+}
+
 func FuzzCheck(f *testing.F) {
-	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, TrialTag: 7})
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, ShortLengths: 1<<8 | 1<<StampBytes>>1, TrialTag: 7})
 	value := make([]byte, 100)
 	p.Put(value, 5, 6)
 	f.Add(value, uint64(5))

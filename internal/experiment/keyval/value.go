@@ -16,6 +16,7 @@ type ValueShape struct {
 	PoolSeed         uint64 `json:"pool_seed"`
 	RepeatedPermille int    `json:"repeated_permille"` // of each 64 bytes, how many thousandths are the same everywhere
 	LengthMax        int    `json:"length_max"`        // the longest value of the trial
+	ShortLengths     uint32 `json:"short_lengths"`     // bit n: the trial has values of n bytes, fewer than StampBytes
 	TrialTag         uint32 `json:"trial_tag"`         // in the check of every value; not 0, and another one in each trial
 }
 
@@ -30,10 +31,21 @@ func (s ValueShape) Check() error {
 	if s.LengthMax < 0 || s.LengthMax > 1<<31-1 {
 		return fmt.Errorf("length_max must be 0 to 2^31-1, not %d", s.LengthMax)
 	}
+	if s.ShortLengths >= 1<<StampBytes {
+		return fmt.Errorf("short_lengths has bits of lengths below %d alone, not %#x", StampBytes, s.ShortLengths)
+	}
 	if s.TrialTag == 0 {
 		return errors.New("trial_tag must be 1 to 2^32-1")
 	}
 	return nil
+}
+
+// ShortLength returns the bit of ShortLengths that a value's length has; 0: it is long enough for a stamp.
+func ShortLength(bytes int) uint32 {
+	if bytes >= StampBytes {
+		return 0
+	}
+	return 1 << bytes
 }
 
 // Pool holds the bytes that values are cut from. It is read-only once made, and shared by all
@@ -42,6 +54,7 @@ type Pool struct {
 	bytes []byte
 	mask  uint64
 	tag   uint32
+	short uint32 // lengths below StampBytes that values have, as bits
 }
 
 // NewPool expects a shape that passed Check.
@@ -54,7 +67,7 @@ func NewPool(s ValueShape) *Pool {
 		block := words64(s.PoolSeed ^ b<<8)
 		all = append(append(all, block[:fresh]...), same[fresh:]...)
 	}
-	return &Pool{bytes: all, mask: uint64(s.PoolBytes-1) &^ 63, tag: s.TrialTag}
+	return &Pool{bytes: all, mask: uint64(s.PoolBytes-1) &^ 63, tag: s.TrialTag, short: s.ShortLengths}
 }
 
 // words64 returns M(x), M(M(x)) … as 64 bytes.
@@ -88,7 +101,7 @@ func (p *Pool) Put(dst []byte, index, version uint64) {
 
 func (p *Pool) putShort(dst []byte, index uint64) {
 	var word [8]byte
-	w := index ^ uint64(p.tag)
+	w := index ^ uint64(p.tag) ^ uint64(len(dst))<<56 // a part of a longer value is none
 	for len(dst) > 0 {
 		w = Mix(w)
 		binary.LittleEndian.PutUint64(word[:], w)
@@ -97,9 +110,13 @@ func (p *Pool) putShort(dst []byte, index uint64) {
 }
 
 // Check returns the version that value proves for index, and whether it is a value of that index
-// and trial at all. A value shorter than a stamp proves no version: 0 is returned for it.
+// and trial at all. A value shorter than a stamp proves no version: 0 is returned for it. It must have a
+// length that the trial's values have.
 func (p *Pool) Check(value []byte, index uint64) (version uint64, right bool) {
 	if len(value) < StampBytes {
+		if p.short>>len(value)&1 == 0 {
+			return 0, false
+		}
 		var short [StampBytes]byte
 		p.putShort(short[:len(value)], index)
 		return 0, bytes.Equal(value, short[:len(value)])

@@ -61,12 +61,13 @@ type shape struct {
 	PoolSeed         word   `json:"pool_seed"`
 	RepeatedPermille int    `json:"repeated_permille"`
 	LengthMax        int    `json:"length_max"`
+	ShortLengths     uint32 `json:"short_lengths"`
 	TrialTag         uint32 `json:"trial_tag"`
 }
 
 func (s shape) pool(t *testing.T) *Pool {
 	t.Helper()
-	v := ValueShape{s.PoolBytes, uint64(s.PoolSeed), s.RepeatedPermille, s.LengthMax, s.TrialTag}
+	v := ValueShape{s.PoolBytes, uint64(s.PoolSeed), s.RepeatedPermille, s.LengthMax, s.ShortLengths, s.TrialTag}
 	if err := v.Check(); err != nil {
 		t.Fatal(err)
 	}

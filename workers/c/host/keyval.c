@@ -85,6 +85,7 @@ bool pool_make(struct value_pool *pool, const struct value_shape *shape) {
     pool->length = blocks * BLOCK_BYTES;
     pool->mask = (shape->pool_bytes - 1) & ~(uint64_t)(BLOCK_BYTES - 1);
     pool->tag = (uint32_t)shape->trial_tag;
+    pool->short_lengths = (uint32_t)shape->short_lengths;
     pool->bytes = aligned_alloc(BLOCK_BYTES, pool->length);
     if (pool->bytes == NULL)
         return false;
@@ -105,7 +106,7 @@ void pool_free(struct value_pool *pool) {
 }
 
 void value_write_short(const struct value_pool *pool, unsigned char *at, size_t length, uint64_t index) {
-    uint64_t word = index ^ pool->tag;
+    uint64_t word = index ^ pool->tag ^ (uint64_t)length << 56; /* a part of a longer value is none */
     for (size_t done = 0; done < length; done += 8) {
         word = keyval_mix(word);
         memcpy(at + done, &word, length - done < 8 ? length - done : 8);
@@ -136,6 +137,8 @@ static bool read_stamped(const struct value_pool *pool, struct assay_bytes value
 bool value_check(const struct value_pool *pool, struct assay_bytes value, uint64_t index, uint64_t *version) {
     *version = 0;
     if (value.length < KEYVAL_STAMP_BYTES) {
+        if ((pool->short_lengths >> value.length & 1) == 0)
+            return false;
         unsigned char right[KEYVAL_STAMP_BYTES];
         value_write_short(pool, right, value.length, index);
         return value.length == 0 || memcmp(value.data, right, value.length) == 0;

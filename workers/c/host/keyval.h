@@ -59,7 +59,7 @@ static inline size_t key_write(const struct key_shape *shape, uint64_t index, un
 }
 
 struct value_shape {
-    uint64_t pool_bytes, pool_seed, repeated_permille, length_max, trial_tag;
+    uint64_t pool_bytes, pool_seed, repeated_permille, length_max, short_lengths, trial_tag;
 };
 
 /* The bytes that values are cut from: read-only once made, shared by all threads. */
@@ -67,7 +67,8 @@ struct value_pool {
     unsigned char *bytes;
     size_t length;
     uint64_t mask;
-    uint32_t tag; /* the trial's */
+    uint32_t tag;   /* the trial's */
+    uint32_t short_lengths; /* bit n: values of n bytes, fewer than a stamp has, are the trial's */
 };
 
 /* False: there is no memory. */

@@ -83,6 +83,7 @@ static bool read_values(struct value_shape *shape, struct json_object *object, s
         {"pool_seed", FIELD_WORD, &shape->pool_seed},
         {"repeated_permille", FIELD_WORD, &shape->repeated_permille},
         {"length_max", FIELD_WORD, &shape->length_max},
+        {"short_lengths", FIELD_WORD, &shape->short_lengths},
         {"trial_tag", FIELD_WORD, &shape->trial_tag},
     };
     if (!read_fields(object, "values", fields, sizeof fields / sizeof *fields, refusal))
@@ -94,6 +95,8 @@ static bool read_values(struct value_shape *shape, struct json_object *object, s
         return refuse(refusal, CLASS_BAD_REQUEST, "values: repeated_permille must be 0 to 1000");
     if (shape->length_max > INT32_MAX)
         return refuse(refusal, CLASS_BAD_REQUEST, "values: length_max must be below 2^31");
+    if (shape->short_lengths >> KEYVAL_STAMP_BYTES != 0)
+        return refuse(refusal, CLASS_BAD_REQUEST, "values: short_lengths has bits of lengths below 24 alone");
     if (shape->trial_tag == 0 || shape->trial_tag > UINT32_MAX)
         return refuse(refusal, CLASS_BAD_REQUEST, "values: trial_tag must be 1 to 2^32-1");
     return true;

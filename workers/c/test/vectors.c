@@ -119,6 +119,7 @@ static struct value_pool pool_of(struct json_object *object) {
                                 .pool_seed = word(object, "pool_seed"),
                                 .repeated_permille = number(object, "repeated_permille"),
                                 .length_max = number(object, "length_max"),
+                                .short_lengths = number(object, "short_lengths"),
                                 .trial_tag = number(object, "trial_tag")};
     struct value_pool pool;
     if (!pool_make(&pool, &shape))

@@ -12,10 +12,12 @@ final class ValuePool {
     final int tag;
     final int lengthMax;
     private final int mask;
+    /** Bit n: values of n bytes, fewer than a stamp has, are the trial's. */
+    private final int shortLengths;
 
     ValuePool(Fields fields) throws Refusal {
         long pool = fields.word("pool_bytes"), seed = fields.word("pool_seed"), repeated = fields.word("repeated_permille");
-        long longest = fields.word("length_max"), trialTag = fields.word("trial_tag");
+        long longest = fields.word("length_max"), shorter = fields.word("short_lengths"), trialTag = fields.word("trial_tag");
         fields.end();
         if (Long.compareUnsigned(pool, 4096) < 0 || Long.compareUnsigned(pool, 1 << 30) > 0 || Long.bitCount(pool) != 1)
             throw Refusal.badRequest("values: pool_bytes must be a power of two from 4096 to 2^30");
@@ -23,12 +25,15 @@ final class ValuePool {
             throw Refusal.badRequest("values: repeated_permille must be 0 to 1000");
         if (Long.compareUnsigned(longest, Integer.MAX_VALUE) > 0)
             throw Refusal.badRequest("values: length_max must be below 2^31");
+        if (shorter >>> STAMP_BYTES != 0)
+            throw Refusal.badRequest("values: short_lengths has bits of lengths below 24 alone");
         if (trialTag == 0 || Long.compareUnsigned(trialTag, 0xffffffffL) > 0)
             throw Refusal.badRequest("values: trial_tag must be 1 to 2^32-1");
         long length = (pool + longest + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
         if (length > Integer.MAX_VALUE - BLOCK_BYTES)
             throw Refusal.failed("values: a pool of %d bytes is more than an array of Java holds", length);
         lengthMax = (int) longest;
+        shortLengths = (int) shorter;
         tag = (int) trialTag;
         mask = (int) (pool - 1) & -BLOCK_BYTES;
         bytes = new byte[(int) length];
@@ -69,8 +74,13 @@ final class ValuePool {
         System.arraycopy(bytes, (int) h & mask, to, at + STAMP_BYTES, length - STAMP_BYTES);
     }
 
+    /** Its length is in it: a part of a longer value is none. */
+    private static long firstWord(int tag, long index, int length) {
+        return index ^ tag & 0xffffffffL ^ (long) length << 56;
+    }
+
     static void writeShort(int tag, byte[] to, int at, int length, long index) {
-        long word = index ^ tag & 0xffffffffL;
+        long word = firstWord(tag, index, length);
         for (int i = at; i < at + length; i += 8) {
             word = Mix.mix(word);
             Words.putPart(to, i, at + length, word);
@@ -78,10 +88,10 @@ final class ValuePool {
     }
 
     static boolean isShort(int tag, Bytes value, long index) {
-        long word = index ^ tag & 0xffffffffL;
+        long word = firstWord(tag, index, value.length);
         for (int i = 0; i < value.length; i++, word >>>= 8) {
             if (i % 8 == 0)
-                word = Mix.mix(i == 0 ? word : wordBefore(tag, index, i));
+                word = Mix.mix(i == 0 ? word : wordBefore(tag, index, value.length, i));
             if (value.data[value.offset + i] != (byte) word)
                 return false;
         }
@@ -89,8 +99,8 @@ final class ValuePool {
     }
 
     /** The word before the one that byte i begins: a value is at most three words long. */
-    private static long wordBefore(int tag, long index, int i) {
-        long word = index ^ tag & 0xffffffffL;
+    private static long wordBefore(int tag, long index, int length, int i) {
+        long word = firstWord(tag, index, length);
         for (int done = 0; done < i; done += 8)
             word = Mix.mix(word);
         return word;
@@ -115,7 +125,7 @@ final class ValuePool {
     /** Is it a value of that index and this trial? */
     boolean isRight(Bytes value, long index) {
         if (value.length < STAMP_BYTES)
-            return isShort(tag, value, index);
+            return (shortLengths >>> value.length & 1) != 0 && isShort(tag, value, index);
         return isStamped(value, index) && tagOf(value, index) == tag;
     }
 
