@@ -1,6 +1,6 @@
 package finding
 
-// What physics forbids: see plausible.go, seen.go and durable.go of internal/execution/run.
+// What physics forbids: see plausible.go, outside.go and durable.go of internal/execution/run.
 const (
 	MarkBytesRead Code = "counts-disagree bytes-read" // others than the values that were read have
 

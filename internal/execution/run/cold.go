@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"assay/internal/evidence/host"
-	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
 )
@@ -15,12 +14,12 @@ func (t *trial) cold() bool {
 	return t.run.experiment.Cache == experiment.CacheCold && t.disk.data != ""
 }
 
-// chill makes a measured phase of a cold experiment begin with none of the store's files in the
+// dropCache makes a measured phase of a cold experiment begin with none of the store's files in the
 // page cache, and returns what stayed there all the same; nil where nothing was dropped. What the
 // store holds in its own process stays: it was opened after the load, and closing it again would
 // lose the traces that its values are checked against.
-func (t *trial) chill(p *record.Phase) (*host.PageCache, error) {
-	if !p.Measured || !t.cold() {
+func (t *trial) dropCache() (*host.PageCache, error) {
+	if !t.cold() {
 		return nil, nil
 	}
 	if t.result.Abilities.Sync {

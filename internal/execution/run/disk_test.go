@@ -312,7 +312,7 @@ func TestTheLogIsLookedThrough(t *testing.T) {
 // short.
 func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 	t.Parallel()
-	for number, want := range map[int]record.Ending{1: record.EndedDiskFull, finalCheckNumber: ""} {
+	for tireless, want := range map[bool]record.Ending{false: record.EndedDiskFull, true: ""} {
 		file, err := trace.Generate(trace.Spec{Load: true, Records: 10, Fresh: 10, Order: trace.Order{Distribution: "sequential"}, Sizes: []trace.Size{{Bytes: 100, Weight: 1}}, Threads: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -322,9 +322,9 @@ func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 			t.Fatal(err)
 		}
 		files.Forget()
-		w := &watched{files: files, result: &record.Phase{Number: number}}
-		if w.meetFullDisk(); w.ending != want {
-			t.Errorf("phase %d: ended by %q, want %q", number, w.ending, want)
+		p := &phase{phaseInput: &phaseInput{tireless: tireless}, files: files, workers: &workers{}}
+		if p.meetNoRoom(); p.end.why != want {
+			t.Errorf("a tireless phase, %v: ended by %q, want %q", tireless, p.end.why, want)
 		}
 		if err := files.Counters.Unmap(); err != nil {
 			t.Error(err)

@@ -26,15 +26,6 @@ func (t *trial) roomAfterFullDisk() error {
 	return t.run.writer.EnsureRoom(t.run.options.DataRoot)
 }
 
-// meetFullDisk ends a phase whose samples found no room. They are kept until the store's files are
-// gone. The final check goes on: it writes no more than them, and one that is cut short says
-// nothing.
-func (w *watched) meetFullDisk() {
-	if w.result.Number != finalCheckNumber {
-		w.stop(record.EndedDiskFull)
-	}
-}
-
 // explain puts before the error of a trial what the kernel knows of its cause.
 func (t *trial) explain(err error) error {
 	switch {
@@ -50,24 +41,6 @@ func (t *trial) explain(err error) error {
 		return fmt.Errorf("%s%s: %w", finding.Text(finding.New(*full)), busError(err), err)
 	}
 	return err
-}
-
-// endedBy says why a phase was ended; "": it ended by itself. err is what watching it gave.
-func (w *watched) endedBy(err error) record.Ending {
-	switch {
-	case err != nil && w.trial.memory.killed():
-		return record.EndedMemory
-	case err != nil && errors.Is(err, errInterrupted):
-		return record.EndedInterrupted
-	case err != nil && (w.ending == record.EndedDiskFull || w.trial.disk.noRoom(err)):
-		w.trial.disk.full = true // by the time that this is told, files of the dead worker may have made room
-		return record.EndedDiskFull
-	case err != nil:
-		return record.EndedFailed
-	case w.ending != "":
-		return w.ending
-	}
-	return "" // by itself
 }
 
 // judgeDisk says what a phase that ended early by its files means for the trial. A full disk marks

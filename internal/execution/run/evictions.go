@@ -2,7 +2,6 @@ package run
 
 import (
 	"assay/internal/evidence/record"
-	"assay/internal/execution/control"
 	"assay/store"
 )
 
@@ -14,13 +13,14 @@ type evictions struct {
 	before float64
 }
 
-// begin notes the store's count before the trial's first write.
-func (e *evictions) begin(t *trial) error {
-	if e.told || !t.result.Abilities.Inspect || len(t.result.Phases) > 0 {
+// begin notes the store's count before the trial's first write. inspect is nil where the store can't be
+// asked.
+func (e *evictions) begin(inspect inspect) error {
+	if e.told || inspect == nil {
 		return nil
 	}
-	var inspected control.Inspected
-	if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+	inspected, err := inspect()
+	if err != nil {
 		return err
 	}
 	e.before, e.counts = inspected.Stats[store.RecordsEvicted]
@@ -40,12 +40,12 @@ func (e *evictions) since(stats map[string]float64) *uint64 {
 
 // hold takes missing records of the final check for evictions, as far as the store's count explains
 // them.
-func (e *evictions) hold(t *trial, check *record.FinalCheck) error {
+func (e *evictions) hold(inspect inspect, check *record.FinalCheck) error {
 	if check.Lost == 0 || !e.told {
 		return nil
 	}
-	var inspected control.Inspected
-	if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+	inspected, err := inspect()
+	if err != nil {
 		return err
 	}
 	check.StoreEvicted = e.since(inspected.Stats)

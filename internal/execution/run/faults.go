@@ -18,12 +18,13 @@ const faultLookEvery = 10 * time.Millisecond
 
 // faults are what happens to the servers of a trial while a phase runs. A nil one is none.
 type faults struct {
-	trial   *trial
-	planned []experiment.Fault
-	down    map[int]string // node → what was done to it
-	events  []record.ServerFault
-	over    context.CancelFunc
-	ended   chan struct{}
+	servers  *underTest
+	patience time.Duration // for a server to start
+	planned  []experiment.Fault
+	down     map[int]string // node → what was done to it
+	events   []record.ServerFault
+	over     context.CancelFunc
+	ended    chan struct{}
 }
 
 // faultsOf returns what is to happen in a phase; nil: nothing, or there is no server.
@@ -31,7 +32,7 @@ func (t *trial) faultsOf(p *experiment.Phase) *faults {
 	if len(p.Faults) == 0 || t.store.Description.Kind != store.Server {
 		return nil
 	}
-	return &faults{trial: t, planned: p.Faults, down: map[int]string{}}
+	return &faults{servers: &t.tested, patience: t.run.experiment.StepTimeout, planned: p.Faults, down: map[int]string{}}
 }
 
 // begin lets faults happen at their times, in a goroutine of its own: starting a server takes long,
@@ -78,7 +79,7 @@ func (f *faults) end(ctx context.Context, startNS uint64) ([]record.ServerFault,
 	}
 	f.over()
 	<-f.ended
-	for node := 1; node <= f.trial.store.Servers(); node++ {
+	for node := 1; node <= f.servers.store.Servers(); node++ {
 		if f.down[node] != "" {
 			before := len(f.events)
 			f.happen(ctx, experiment.Fault{Does: experiment.FaultStart, Node: node}, startNS)
@@ -115,21 +116,21 @@ func (f *faults) happen(ctx context.Context, one experiment.Fault, startNS uint6
 }
 
 func (f *faults) do(ctx context.Context, one experiment.Fault) error {
-	t, cut := f.trial, f.down[one.Node] == experiment.FaultCut
+	cut := f.down[one.Node] == experiment.FaultCut
 	switch {
 	case one.Does == experiment.FaultCut:
-		t.tested.proxies[one.Node-1].Cut()
+		f.servers.proxies[one.Node-1].Cut()
 		return nil
 	case one.Does == experiment.FaultStart && cut:
-		t.tested.proxies[one.Node-1].Heal()
+		f.servers.proxies[one.Node-1].Heal()
 		return nil
 	}
-	i := t.tested.own.Members[one.Node-1]
+	i := f.servers.own.Members[one.Node-1]
 	switch one.Does {
 	case experiment.FaultKill:
 		return i.Crash(nil)
 	case experiment.FaultFreeze:
 		return i.Freeze()
 	}
-	return i.Revive(ctx, t.run.experiment.StepTimeout)
+	return i.Revive(ctx, f.patience)
 }

@@ -25,12 +25,12 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if len(indexes) == 0 {
 		return nil
 	}
-	observed, counted, gaveUp, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
+	back, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
-	asked := len(indexes)
-	if gaveUp {
+	asked, observed := len(indexes), back.observed
+	if back.gaveUp {
 		indexes, observed = wereRead(indexes, observed)
 	}
 	counts, err := audit.Expect(t.past.phases, indexes).Check(observed)
@@ -39,11 +39,11 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	}
 	check := record.FinalCheck{Records: counts.Records, NotRead: uint64(asked - len(indexes)), Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
 		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
-	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 && !gaveUp {
+	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 && !back.gaveUp {
 		least, most := audit.Increments(t.past.phases, indexes)
-		check.Increments = &record.Increments{Counted: counted, Least: least, Most: most}
+		check.Increments = &record.Increments{Counted: back.counted, Least: least, Most: most}
 	}
-	if err := t.evicted.hold(t, &check); err != nil {
+	if err := t.evicted.hold(t.inspect(), &check); err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
 	check.Forgot = t.forgot

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/history"
@@ -25,14 +24,14 @@ func (t *trial) readUpdatesBack(ctx context.Context, p *experiment.Phase, phase 
 		return nil
 	}
 	t.readBacks++
-	observed, _, gaveUp, err := t.readBack(ctx, keys, phase.Name+" read back", number)
+	back, err := t.readBack(ctx, keys, phase.Name+" read back", number)
 	if err != nil {
 		return fmt.Errorf("reading updates back: %w", err)
 	}
-	if gaveUp {
+	if back.gaveUp {
 		return nil // the trial has failed operations, and the final check says what was not read
 	}
-	phase.History.Updates = lineages.Check(observed, itemsAdded(p))
+	phase.History.Updates = lineages.Check(back.observed, itemsAdded(p))
 	return nil
 }
 
@@ -46,27 +45,16 @@ func itemsAdded(p *experiment.Phase) (adds []uint64) {
 	return adds
 }
 
-// readBack reads records and returns what was there, in a phase that is in no result. gaveUp: the
-// store is silent, and records that were not read are counters.ObservedNotRead.
-func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, number int) (observed []uint64, counted uint64, gaveUp bool, err error) {
-	result := record.Phase{Name: name, Number: number, SampleNS: int64(sampleMax)}
+// readBack reads records and returns what was there, in a phase that is in no result.
+func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, number int) (readBack, error) {
 	t.run.view.PhaseStarted(name)
 	threads, layout := t.clients.readers(t.readersEach(), len(indexes))
 	request := t.content.prepare(name, number, t.past.loaded)
 	// What agents wrote, no worker of this machine has a trace of: the conductor alone proves it.
 	request.Verify = request.Verify && t.run.hub == nil
-	w, err := t.begin(phaseTrace{file: audit.VerifyTrace(indexes, threads)}, layout, nil, request, &result)
-	if err != nil {
-		return nil, 0, false, err
-	}
-	defer w.close()
-	if err := w.watch(ctx); err != nil {
-		return nil, 0, false, err
-	}
-	for _, total := range w.files.Counters.Sample(false).Totals {
-		counted += total.SortSum
-	}
-	return slices.Clone(w.files.Counters.Observed()), counted, w.gaveUp != "", nil
+	in := t.inputOf(&experiment.Phase{Name: name}, phaseTrace{file: audit.VerifyTrace(indexes, threads)}, request)
+	in.layout, in.sampleEvery, in.tireless = layout, sampleMax, number == finalCheckNumber
+	return runReadBack(ctx, in)
 }
 
 // historyOf is what the sample showed.

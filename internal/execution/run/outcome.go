@@ -19,6 +19,14 @@ import (
 // marked.
 type outcome struct{ record.Trial }
 
+// memoryBytes is the memory that the trial may use; nil: it is not known.
+func (o *outcome) memoryBytes() *uint64 {
+	if o.Memory == nil {
+		return nil
+	}
+	return o.Memory.Bytes
+}
+
 // mark marks the trial because of a phase.
 func (o *outcome) mark(phase string, of finding.Parameters) {
 	o.add([]finding.Mark{{Phase: phase, Message: finding.New(of)}})

@@ -15,9 +15,9 @@ import (
 // part is what works by itself in a phase: one of its groups of clients, or the whole of a phase
 // without groups.
 type part struct {
+	asked    *experiment.Phase
 	file     *trace.File
 	counters *counters.File
-	result   *record.Phase
 	last     counters.Sample
 	slots    []bool // which slots of the trace the part has; nil: all
 	counted  []bool // which slots of the trace a rate counts
@@ -27,36 +27,25 @@ type part struct {
 	turns      *turns
 }
 
-// groupResults makes the results of a phase's groups; nil: it has none.
-func groupResults(p *experiment.Phase, cell experiment.Cell, file *trace.File, whole *record.Phase) (groups []record.Phase) {
-	if len(p.Groups) == 0 {
-		return nil
+// partsOf finds the parts of a phase in its files.
+func partsOf(asked *experiment.Phase, file *trace.File, c *counters.File) (parts []*part) {
+	of := asked.Parts()
+	if len(asked.Groups) == 0 {
+		return []*part{newPart(&of[0], file, c)}
 	}
 	bounds := file.GroupThreads()
-	for i, g := range p.Parts() {
-		groups = append(groups, record.Phase{Name: g.Name, Open: g.Rate > 0, Threads: bounds[i+1] - bounds[i], Processes: g.ProcessesIn(cell), Pipeline: whole.Pipeline, TimedEvery: whole.TimedEvery,
-			Batch: batchOf(file.Part(bounds[i], bounds[i+1]))})
-	}
-	return groups
-}
-
-// partition finds the parts of the phase in its files.
-func (w *watched) partition() {
-	if len(w.result.Groups) == 0 {
-		w.parts = []*part{newPart(w.file, w.files.Counters, w.result)}
-		return
-	}
-	bounds := w.file.GroupThreads()
-	for i := range w.result.Groups {
+	for i := range of {
 		from, to := bounds[i], bounds[i+1]
-		p := newPart(w.file.Part(from, to), w.files.Counters.Part(from, to), &w.result.Groups[i])
+		p := newPart(&of[i], file.Part(from, to), c.Part(from, to))
 		p.slots = p.file.Does()
-		w.parts = append(w.parts, p)
+		parts = append(parts, p)
 	}
+	return parts
 }
 
-func newPart(file *trace.File, c *counters.File, result *record.Phase) *part {
-	p := &part{file: file, counters: c, result: result, requests: file.HasRequests(), turns: newTurns(file)}
+func newPart(asked *experiment.Phase, file *trace.File, c *counters.File) *part {
+	p := &part{asked: asked, file: file, counters: c, requests: file.HasRequests(), turns: newTurns(file),
+		milestones: newMilestones(asked.Milestones, len(file.Threads), asked.From.Seconds())}
 	counted := file.Counted()
 	for _, o := range file.Operations {
 		p.counted = append(p.counted, counted[o])
@@ -72,22 +61,6 @@ func (p *part) counts(slot int) bool { return p.does(slot) && p.counted[slot] }
 
 // steps says if the operations of a slot are steps of the part's requests.
 func (p *part) steps(slot int) bool { return p.does(slot) && !p.counted[slot] }
-
-// read reads the counters of each part, and adds them up.
-func (w *watched) read(histograms bool) (parts []counters.Sample, all counters.Sample) {
-	for _, p := range w.parts {
-		parts = append(parts, p.counters.Sample(histograms))
-	}
-	return parts, counters.Join(parts)
-}
-
-// keep notes what was read last.
-func (w *watched) keep(parts []counters.Sample, all counters.Sample) {
-	w.last = all
-	for i, p := range w.parts {
-		p.last = parts[i]
-	}
-}
 
 // counted is what some parts did of what a rate counts, since their counters were read last.
 func counted(parts []*part, now []counters.Sample, fine bool) (s record.GroupSample) {
@@ -122,65 +95,89 @@ func counted(parts []*part, now []counters.Sample, fine bool) (s record.GroupSam
 	return s
 }
 
-// collectPart reads the final counters of a part into its result and returns in what they disagree.
-func (w *watched) collectPart(p *part) (problems []finding.Message) {
-	r := p.result
-	all, name := slotResults(p.last.Totals), w.trial.content.slotNames(p.file)
-	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, name)
-	know := w.trial.content.expects(w.request.MustHitBelow, w.trial.past.reached)
-	if know.may != nil {
-		know.may = know.may.With(w.file.IndexesReached(w.last.Attempted)...)
+// span is when a phase went on: what its parts know of it.
+type span struct {
+	elapsedNS     int64
+	startSpreadNS int64 // of its processes
+	deadlineNS    int64
+}
+
+// result is what the final counters say that a part did, and in what they disagree. know is what the
+// conductor knows of the work, and name names what a slot counts.
+func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase, problems []finding.Message) {
+	group := len(in.asked.Groups) > 0
+	r = record.Phase{
+		Name: p.asked.Name, Open: p.file.Flags&trace.FlagDue != 0, Threads: len(p.file.Threads), Pipeline: in.cell.Pipeline,
+		Batch: batchOf(p.file), TimedEvery: in.trace.file.TimedEvery, ElapsedNS: phase.elapsedNS,
+		HandleWaitNS: p.last.HandleWaitNS, HandlesOpened: p.last.HandlesOpened, HandleTimes: p.last.HandleTimes,
+		LatenessMaxNS: p.last.LatenessMaxNS,
 	}
-	know.writes = overwritesIn(w.file)
+	if group {
+		r.Open, r.Processes = p.asked.Rate > 0, p.asked.ProcessesIn(in.cell)
+		if r.Processes > 0 {
+			r.StartSpreadNS = phase.startSpreadNS
+		}
+		r.Messages = messages(p.counters.Messages())
+		r.BeganNS, r.ElapsedNS = p.worked(phase.elapsedNS)
+	}
+	name := in.names(p.file)
+	all := slotResults(p.last.Totals)
+	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, name)
 	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all, name)...)
-	for slot, o := range all {
-		if !r.Open {
+	r.Operations, r.Steps = p.operations(all, r.Open)
+	seconds := float64(phase.elapsedNS) / 1e9
+	p.milestones.look(p.last.Acknowledged, seconds)
+	p.turns.look(p.last.Acknowledged, seconds)
+	r.Milestones, r.Starved = p.milestones.result(), p.turns.result(seconds)
+	for i := range p.file.Threads {
+		worked := p.counters.Thread(i).NowNS
+		r.ThreadsNS += int64(worked - min(worked, p.file.Threads[i].FromNS))
+	}
+	if r.Open {
+		r.Late = lateness(p.last)
+		end, last := phase.elapsedNS, phase.elapsedNS
+		if group { // whose last operation may have ended long before the phase
+			last = r.BeganNS + r.ElapsedNS
+		}
+		if deadline := p.shouldEnd(phase.deadlineNS); deadline > 0 {
+			end = min(end, deadline)
+		}
+		r.NotBegun, r.BehindNS = behind(p.file, p.last.Attempted, uint64(end), uint64(last))
+	}
+	return r, problems
+}
+
+// operations turns the results of slots into those of the part's operations, and of the steps that they
+// are made of.
+func (p *part) operations(slots []record.Operation, open bool) (operations, steps []record.Operation) {
+	for slot, o := range slots {
+		if !open {
 			o.Response = nil // other groups have response times
 		}
 		o = withQuestion(o, p.file.Operations[slot], p.file.Query(slot))
 		switch {
 		case p.counts(slot):
-			r.Operations = append(r.Operations, o)
+			operations = append(operations, o)
 		case p.steps(slot):
-			r.Steps = append(r.Steps, o)
+			steps = append(steps, o)
 		}
 	}
-	r.Operations, r.Steps = record.Operations(r.Operations), record.Operations(r.Steps)
-	p.milestones.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
-	r.Milestones = p.milestones.result()
-	p.turns.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
-	r.Starved = p.turns.result(float64(w.result.ElapsedNS) / 1e9)
-	r.HandleWaitNS, r.HandlesOpened, r.HandleTimes = p.last.HandleWaitNS, p.last.HandlesOpened, p.last.HandleTimes
-	r.LatenessMaxNS = p.last.LatenessMaxNS
-	for i := range p.file.Threads {
-		worked := p.counters.Thread(i).NowNS
-		r.ThreadsNS += int64(worked - min(worked, p.file.Threads[i].FromNS))
-	}
-	if r != w.result {
-		w.collectGroup(p)
-	}
-	if r.Open {
-		r.Late = lateness(p.last)
-		end, last := w.result.ElapsedNS, w.result.ElapsedNS
-		if r != w.result { // whose last operation may have ended long before the phase
-			last = r.BeganNS + r.ElapsedNS
-		}
-		if deadline := p.shouldEnd(w.request.DeadlineNS); deadline > 0 {
-			end = min(end, deadline)
-		}
-		r.NotBegun, r.BehindNS = behind(p.file, p.last.Attempted, uint64(end), uint64(last))
-	}
-	return problems
+	operations, steps = record.Operations(operations), record.Operations(steps)
+	orderSteps(p.asked, steps)
+	return operations, steps
 }
 
-// collectGroup fills in what the counters of a phase tell as a whole: what failed, and when the group
-// worked.
-func (w *watched) collectGroup(p *part) {
-	r := p.result
-	if r.Processes > 0 {
-		r.StartSpreadNS = w.result.StartSpreadNS
+// orderSteps lists the steps of a request's results as the request has them.
+func orderSteps(p *experiment.Phase, results []record.Operation) {
+	place := func(o record.Operation) int {
+		return slices.IndexFunc(p.Request, func(s experiment.Step) bool { return s.Operation == o.Name })
 	}
-	r.Messages = messages(p.counters.Messages())
+	slices.SortStableFunc(results, func(a, b record.Operation) int { return place(a) - place(b) })
+}
+
+// worked is when a group worked, in a phase that took so long: when it began, since the phase's start,
+// and for how long.
+func (p *part) worked(phaseNS int64) (beganNS, elapsedNS int64) {
 	end, begin := uint64(0), uint64(0)
 	for i := range p.file.Threads {
 		thread := &p.file.Threads[i]
@@ -193,10 +190,10 @@ func (w *watched) collectGroup(p *part) {
 		}
 		end = max(end, p.counters.Thread(i).NowNS)
 		if p.last.Attempted[i] > p.last.Acknowledged[i] {
-			end = max(end, uint64(w.result.ElapsedNS)) // it was under way to the end
+			end = max(end, uint64(phaseNS)) // it was under way to the end
 		}
 	}
-	r.BeganNS, r.ElapsedNS = int64(begin), int64(end-min(begin, end))
+	return int64(begin), int64(end - min(begin, end))
 }
 
 // shouldEnd is when the part's last thread ends, of a phase that ends at a moment; 0: it has no end.
@@ -214,26 +211,25 @@ func (p *part) shouldEnd(phaseEndNS int64) (end int64) {
 	return end
 }
 
-// sumParts adds up the groups in the phase's result.
-func (w *watched) sumParts() {
-	if len(w.result.Groups) == 0 {
-		return
+// sumOf adds up the groups of a phase. last are the counters at its end.
+func sumOf(groups []record.Phase, in *phaseInput, phase span, last counters.Sample) record.Phase {
+	file := in.trace.file
+	r := record.Phase{
+		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: in.cell.Pipeline, Batch: batchOf(file), TimedEvery: file.TimedEvery,
+		ElapsedNS: phase.elapsedNS, HandleWaitNS: last.HandleWaitNS, HandlesOpened: last.HandlesOpened, HandleTimes: last.HandleTimes,
+		LatenessMaxNS: last.LatenessMaxNS, Groups: groups,
 	}
-	r := w.result
-	var operations, steps []record.Operation
-	for _, g := range r.Groups {
-		operations, steps = append(operations, g.Operations...), append(steps, g.Steps...)
-	}
-	r.Operations, r.Steps = record.Operations(byCode(operations)), record.Operations(byCode(steps))
-	r.HandleWaitNS, r.HandlesOpened, r.HandleTimes = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.HandleTimes
-	r.LatenessMaxNS = w.last.LatenessMaxNS
 	if r.Open {
-		r.Late = lateness(w.last)
+		r.Late = lateness(last)
 	}
-	for _, g := range r.Groups {
+	var operations, steps []record.Operation
+	for _, g := range groups {
+		operations, steps = append(operations, g.Operations...), append(steps, g.Steps...)
 		r.Attempted, r.Unfinished = r.Attempted+g.Attempted, r.Unfinished+g.Unfinished
 		r.NotBegun, r.BehindNS = r.NotBegun+g.NotBegun, max(r.BehindNS, g.BehindNS)
 	}
+	r.Operations, r.Steps = record.Operations(byCode(operations)), record.Operations(byCode(steps))
+	return r
 }
 
 // byCode sorts operations by their codes, those of one kind as they stand.
@@ -244,23 +240,6 @@ func byCode(all []record.Operation) []record.Operation {
 		return cmp.Compare(first, second)
 	})
 	return all
-}
-
-// endParts notes why the phase, and each part of it, ended. err is what watching it gave.
-func (w *watched) endParts(err error) {
-	ended := w.endedBy(err)
-	w.result.EndedBy = ended
-	if ended == "" {
-		w.result.EndedBy = endedItself(w.file, w.last.Acknowledged)
-	}
-	for _, p := range w.parts {
-		if ofItself := endedItself(p.file, p.last.Acknowledged); p.result != w.result {
-			p.result.EndedBy = ended
-			if ended == "" || ofItself == record.EndedOperations {
-				p.result.EndedBy = ofItself
-			}
-		}
-	}
 }
 
 // endedItself says whether threads that nothing stopped had done all, or their time was over.
@@ -274,9 +253,9 @@ func endedItself(file *trace.File, acknowledged []uint64) record.Ending {
 	return record.EndedOperations
 }
 
-// notDone returns a mark if the part was to do something and did not.
-func (p *part) notDone(deadlineNS int64) (finding.Mark, bool) {
-	r, end := p.result, p.shouldEnd(deadlineNS)
+// notDone returns a mark if the part, whose result is r, was to do something and did not.
+func (p *part) notDone(r *record.Phase, deadlineNS int64) (finding.Mark, bool) {
+	end := p.shouldEnd(deadlineNS)
 	for i := range p.file.Threads {
 		if limit := p.file.Threads[i].Limit; limit != 0 && p.last.Acknowledged[i] < limit && end == 0 {
 			return finding.Mark{Phase: r.Name,

@@ -3,246 +3,192 @@ package run
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/audit"
+	"assay/internal/evidence/counters"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
+	"assay/internal/execution/event"
+	"assay/internal/execution/phasefiles"
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
-	"assay/store"
 )
 
-// phase runs one phase and adds its result to the trial's.
-func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int) error {
-	does := t.plan.Phase(*asked)
-	p := &does
-	made, err := t.traces().make(p, position)
-	if t.clients.ctx.Err() != nil {
-		return errInterrupted
-	}
+// phaseInput is all that a phase gets. It asks nobody else.
+type phaseInput struct {
+	asked       *experiment.Phase
+	cell        experiment.Cell
+	trace       phaseTrace
+	layout      []int // the threads of each process
+	numbers     []int // of agents' processes that do the shares; nil: groups name none
+	remote      bool  // agents do it: those whose specs the trace has
+	request     *control.Prepare
+	sampleEvery time.Duration
+	know        expected
+	names       func(*trace.File) func(slot int) string // of slots, in messages
+
+	eventual bool            // the store promises no more than some acknowledged value
+	forgot   bool            // a server was killed before, in a class that keeps nothing then
+	cold     *host.PageCache // what was left in the page cache; nil: nothing was dropped
+	tireless bool            // a full disk does not end it
+	faults   *faults         // that happen in it; nil: none
+	holdings *holdings
+	testbed
+	listeners
+}
+
+// testbed is what stands around the store of a trial, for all its phases.
+type testbed struct {
+	clients  *clients
+	sampler  *host.Sampler
+	disk     *disk
+	memory   *memoryLimit // nil: none
+	writes   hostWrites
+	syncs    *syncCheck // nil: there is no store
+	tested   *underTest
+	patience time.Duration // of a step
+}
+
+// listeners are told meanwhile.
+type listeners struct {
+	series  func(record.Sample) error
+	tick    func(event.Tick)
+	message func(string)
+	meter   func(totals []counters.Total, s *record.Sample, over bool) // s is nil where no line was written
+}
+
+// phaseOutcome is what comes of a phase.
+type phaseOutcome struct {
+	result   record.Phase
+	problems [][]finding.Message // in what counts disagree, for each group or for the whole
+	done     audit.Phase         // what it did to the records
+	last     counters.Sample     // the counters at its end
+	gaveUp   string              // why it was given up, if its store is silent
+	died     bool                // no process of it is left
+	short    []finding.Mark      // it was to do something and did not
+	outside  []finding.Mark      // its times can't be what was seen from outside
+	err      error               // why it did not end well; what was counted until then stays
+}
+
+// runPhase runs a phase. The error is that it could not begin.
+func runPhase(ctx context.Context, in *phaseInput) (out phaseOutcome, err error) {
+	p, err := beginPhase(in)
 	if err != nil {
-		return ownFault{fmt.Errorf("making the trace: %w", err)}
+		return out, err
 	}
-	file, number := made.file, position+1
-	if p.Load {
-		number = 0
+	defer p.close()
+	out.err = p.watch(ctx)
+	happened, faultErr := in.faults.end(ctx, p.workers.startNS())
+	out.err = cmp.Or(out.err, faultErr)
+	in.tested.follow()
+	out.result, out.problems = p.collect(happened)
+	out.last, out.gaveUp, out.died = p.read.last, p.end.gaveUp, p.workers.died()
+	out.done = p.done(&out.result)
+	p.noteEnd(&out.result, out.err)
+	if out.died || in.asked.Load && out.gaveUp != "" {
+		out.result.Sizes = in.holdings.sizes(out.done)
+		return out, nil
 	}
-	request := t.content.prepare(p.Name, number, t.past.loaded)
-	request.ZeroVersions = p.Load
-	request.DeadlineNS = int64(p.Duration)
-	if !p.Load {
-		request.MustHitBelow = min(audit.PresentBelow(t.past.phases), audit.LowestDeleted(file))
-	}
-	result := record.Phase{
-		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load,
-		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), TimedEvery: file.TimedEvery, SampleNS: int64(t.samplePeriod(p)),
-		Eventual: t.eventual,
-	}
-	if err := t.evicted.begin(t); err != nil {
-		return fmt.Errorf("inspect: %w", err)
-	}
-	t.run.view.PhaseStarted(p.Name)
-	if result.Cold, err = t.chill(&result); err != nil {
-		return err
-	}
-	result.Groups = groupResults(p, t.cell, file, &result)
-	layout := layoutOf(p, t.cell, len(file.Threads))
-	if p.ProcessesIn(t.cell) > 0 && !p.Load {
-		result.Processes = len(layout)
-	}
-	if err := t.keys.mayWrite(t.past.written(), file); err != nil {
-		return err
-	}
-	if t.run.hub == nil || p.Load {
-		made.specs = nil
-	}
-	w, err := t.begin(made, layout, p.ProcessNumbers(), request, &result)
+	drained, drainErr := in.holdings.drain(out.done)
+	out.err = cmp.Or(out.err, drainErr)
+	drained.note(&out.result)
+	out.result.Process.HostWriteBytesDrained, _, _ = in.writes.since(p.began.written, in.sampler.Sample().Since(p.began.usage))
+	out.short, out.outside = p.notDone(&out.result), p.heldOutside(&out.result)
+	return out, nil
+}
+
+// readBack is what was read of records.
+type readBack struct {
+	observed []uint64 // what was there; of records that were not read counters.ObservedNotRead
+	counted  uint64   // the sum of counters
+	gaveUp   bool     // the store is silent
+}
+
+// runReadBack runs a phase that reads records back, and is in no result.
+func runReadBack(ctx context.Context, in *phaseInput) (r readBack, err error) {
+	p, err := beginPhase(in)
 	if err != nil {
-		return err
+		return r, err
 	}
-	defer w.close()
-	for i, does := range p.Parts() {
-		part := w.parts[i]
-		part.milestones = newMilestones(does.Milestones, len(part.file.Threads), does.From.Seconds())
+	defer p.close()
+	if err := p.watch(ctx); err != nil {
+		return r, err
 	}
-	w.faults = t.faultsOf(p)
-	runErr := w.watch(ctx)
-	var faultErr error
-	result.Faults, faultErr = w.faults.end(ctx, w.startNS())
-	runErr = cmp.Or(runErr, faultErr)
-	t.forgot = t.forgot || t.tested.forgets(result.Faults)
-	result.Forgot = t.forgot
-	t.tested.follow()
-	problems := w.collect()
-	for i, does := range p.Parts() {
-		orderSteps(&does, w.parts[i].result.Steps)
+	for _, total := range p.files.Counters.Sample(false).Totals {
+		r.counted += total.SortSum
 	}
-	if problem, ok := t.past.holdDeletes(t.content, file, w.last); !ok {
-		at := slices.IndexFunc(p.Parts(), func(part experiment.Phase) bool { return part.Does(trace.DeleteQuery) })
-		problems[at] = append(problems[at], problem)
-	}
-	t.remember(p, number, w, made.keys)
-	w.endParts(runErr)
-	if runErr == nil && p.Load && w.gaveUp != "" {
-		t.result.Cause = finding.CauseSilent
-		runErr = fmt.Errorf("the store stopped answering before all records were loaded: %s", w.gaveUp)
-	}
-	if w.died() || p.Load && w.gaveUp != "" {
-		t.measureSizes(&result)
-		t.result.addPhase(&result, problems)
-		return runErr
-	}
-	if err := t.drain(&result); err != nil && runErr == nil {
-		runErr = err
-	}
-	w.drained()
-	if runErr == nil && t.store.Description.Kind != store.None {
-		t.result.Plans, runErr = planner{t.result.Abilities.Explain, t.clients.call}.ask(p.Name, file, t.result.Plans)
-	}
-	if runErr == nil {
-		runErr = t.readUpdatesBack(ctx, p, &result)
-	}
-	t.result.addPhase(&result, problems)
-	if runErr != nil {
-		return runErr
-	}
-	if err := t.judgeDisk(p, &result); err != nil {
-		return err
-	}
-	t.result.add(w.notDone())
-	t.result.holdClass(&result)
-	if t.store.Description.Kind != store.None { // of which each process has the work to itself
-		t.result.add(beganApart(&result))
-	}
-	t.result.holdMachine(&result, t.run.experiment.BusyMachine)
-	t.result.add(w.seen.against(p.Name, int64(w.startNS()), int64(w.endNS()), heldNS(&result, runtime.NumCPU())))
-	return nil
+	r.observed, r.gaveUp = slices.Clone(p.files.Counters.Observed()), p.end.gaveUp != ""
+	return r, nil
 }
 
-// layoutOf returns how the threads of a phase are parted over the clients.
-func layoutOf(p *experiment.Phase, cell experiment.Cell, threads int) []int {
-	if p.Load {
-		return []int{threads}
-	}
-	return p.ProcessThreads(cell)
+// phase is a phase under way.
+type phase struct {
+	*phaseInput
+	file    *trace.File
+	files   *phasefiles.Files
+	parts   []*part // its groups, or the whole phase
+	workers *workers
+	read    *readings
+	began   beginning
+	end     ending
+	outside outside
+	stops   *stops
 }
 
-// orderSteps lists the steps of a request's results as the request has them.
-func orderSteps(p *experiment.Phase, results []record.Operation) {
-	place := func(o record.Operation) int {
-		return slices.IndexFunc(p.Request, func(s experiment.Step) bool { return s.Operation == o.Name })
-	}
-	slices.SortStableFunc(results, func(a, b record.Operation) int { return place(a) - place(b) })
+// beginning is what the machine had done when the phase began.
+type beginning struct {
+	usage    host.Usage
+	throttle host.Throttling
+	written  diskWritten
+	synced   syncsDone
 }
 
-// traces makes the trial's traces, as far as it is by now.
-func (t *trial) traces() *traces {
-	made := &traces{content: t.content, past: &t.past, seed: t.plan.Seed, endpoints: len(t.tested.endpoints()),
-		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.ctx.Err}
-	if t.run.hub == nil { // agents make theirs of the specs
-		made.kept = t.run.kept.of(t.plan.Block)
+// beginPhase maps the files and lets the processes, of which each does so many threads, map them and
+// get ready.
+func beginPhase(in *phaseInput) (*phase, error) {
+	makeFiles := mapFiles
+	if in.remote {
+		makeFiles = mapCounters
 	}
-	return made
+	file := in.trace.file
+	files, err := makeFiles(in.trace, len(in.layout))
+	if err != nil {
+		return nil, err
+	}
+	p := &phase{phaseInput: in, file: file, files: files, parts: partsOf(in.asked, file, files.Counters)}
+	p.workers = &workers{clients: in.clients, file: file, files: files, message: in.message}
+	if in.remote {
+		p.workers.specs, p.workers.recorded = in.trace.specs, in.trace.keys
+	}
+	request := *in.request
+	if files.Trace != nil {
+		request.Trace = files.Trace.Name()
+	}
+	request.Counters = files.CountersFile.Name()
+	if files.HistoryFile != nil && !in.remote {
+		request.History = files.HistoryFile.Name()
+	}
+	var told []string
+	if err = p.workers.deal(in.layout, in.numbers); err == nil {
+		told, err = p.workers.prepare(&request)
+	}
+	files.Forget()
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	p.end.disk = in.disk.watch(file)
+	p.read = newReadings(in, file, files.Counters, p.parts, p.workers, told)
+	return p, nil
 }
 
-const (
-	sampleMax     = time.Second
-	sampleMin     = 50 * time.Millisecond
-	samplesAPhase = 20 // at least, so that a short phase can be judged too
-	// sampleBeside is the longest period beside a group that does a number of operations: how long it
-	// takes is not known before, and what it does to the others is only seen in samples within.
-	sampleBeside = 100 * time.Millisecond
-	// sampleProcess is the least period for each of several processes, so that looking at all of them
-	// takes a few parts in a hundred of a CPU.
-	sampleProcess = 2 * time.Millisecond
-)
-
-func (t *trial) samplePeriod(p *experiment.Phase) time.Duration {
-	if fixed := t.run.experiment.Sample; fixed > 0 {
-		return fixed
-	}
-	period := sampleMax
-	for _, part := range p.Parts() {
-		if part.Duration > 0 {
-			period = min(period, part.Duration/samplesAPhase)
-		}
-		if len(p.Groups) > 0 && part.Operations > 0 {
-			period = min(period, sampleBeside)
-		}
-	}
-	return max(period, sampleMin, time.Duration(p.ProcessesIn(t.cell))*sampleProcess)
-}
-
-// remember adds a phase to the trial's past.
-func (t *trial) remember(p *experiment.Phase, number int, w *watched, keys []uint64) {
-	phase := audit.NewPhase(number, w.file, p.Load, w.files.Counters)
-	phase.Record, phase.Queries = t.run.experiment.Values.Record(), t.run.experiment.Values.QueryShapes()
-	if w.files.History != nil {
-		phase.History = audit.NewHistory(number, keys, w.file, w.files.History, w.files.Counters, t.cell.Pipeline)
-		w.onOneClock(phase.History)
-		if t.store.Description.Kind != store.None { // which keeps nothing: no order explains its answers
-			w.result.History = historyOf(phase.History)
-		}
-	}
-	loaded := uint64(0)
-	if p.Load {
-		loaded = t.cell.Records
-	}
-	t.past.add(phase, w.file, w.last.Attempted, loaded)
-}
-
-// drainMax is how long background work is waited for after a phase, before sizes are taken and the
-// next phase begins.
-const drainMax = 10 * time.Second
-
-// drain waits until the store says that it has no work left, and takes the sizes.
-func (t *trial) drain(result *record.Phase) error {
-	began := time.Now()
-	for t.result.Abilities.Inspect {
-		var inspected control.Inspected
-		if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
-			return fmt.Errorf("inspect: %w", err)
-		}
-		result.Stats, result.Evicted = inspected.Stats, t.evicted.since(inspected.Stats)
-		for i := range result.Groups {
-			result.Groups[i].Evicted = result.Evicted
-		}
-		if result.Sizes.Drained = !inspected.Busy; result.Sizes.Drained || time.Since(began) > drainMax {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	result.Sizes.DrainSeconds = time.Since(began).Seconds()
-	t.measureSizes(result)
-	return nil
-}
-
-func (t *trial) measureSizes(result *record.Phase) {
-	if t.disk.data != "" {
-		if bytes, files, err := host.DiskUse(t.disk.data); err == nil {
-			result.Sizes.DiskBytes, result.Sizes.Files = &bytes, &files
-		}
-	}
-	if t.store.Description.Kind == store.None {
-		return
-	}
-	records, known := audit.Live(t.past.phases)
-	if !known {
-		return
-	}
-	result.Sizes.Records = &records
-	e := t.run.experiment
-	if bytes, known := audit.LogicalBytes(t.past.phases, records, e.Keys, e.Values.Record()); known {
-		result.Sizes.LogicalBytes = &bytes
-		if memory := t.result.Memory; memory != nil && memory.Bytes != nil && *memory.Bytes > 0 {
-			ratio := float64(bytes) / float64(*memory.Bytes)
-			result.Sizes.DataToMemory = &ratio
-		}
+func (p *phase) close() {
+	p.workers.detach()
+	if err := p.files.Unmap(); err != nil {
+		p.message("unmapping the counters: " + err.Error())
 	}
 }

@@ -1,35 +1,52 @@
 // Package run does an experiment. It alone knows how the parts meet:
 //
-//	run.go      the trials in their order, the run directory around them
-//	schedule.go blocks, trials that run again, and when the run ends
-//	settle.go   the wait before each trial for what the one before it left
-//	trial.go    one trial: a fresh worker and data directory, the phases, the final check
-//	clients.go  the worker processes of a trial
-//	shares.go   what each of them does of a phase
-//	phase.go    one phase: its trace, its result, what is left on the disk after it
-//	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
-//	tally.go    counters to results; do the counts add up?
-//	work.go     is that the work that the trace asks for? (keysafter.go: what a scan must find)
-//	seen.go     are the worker's times what was seen from outside?
-//	stored.go   what is stored, and cold.go what of it the page cache has
-//	server.go   the server of a trial: started, watched, stopped; what it used
-//	limits.go   what the experiment asks of the machine and can't have
-//	memory.go   the memory limit of a trial
-//	disk.go     where its files stand: what is free there, stores that meet a full disk
-//	ending.go   what a full disk or the memory limit means for the trial
-//	clean.go    what killed runs have left
-//	quota.go    a disk quota as a file system of its own
-//	writes.go   what went to the storage layer, and who tells
-//	final.go    what was acknowledged, is it there?
-//	programs.go is the worker still the program that the run began with?
-//	compress.go what compressors make of the values
-//	content.go  the trial's keys and values, and what tells them from those of others
-//	past.go     what phases so far did to the records
-//	history.go  the sample of keys whose history is recorded
-//	servers.go  what servers hold before the run
-//	keysleft.go the keys of a trial on a server that outlives it: noted, and taken away again
-//	silence.go  stores that answer nothing any more
-//	shared.go   the files that conductor and worker share
+//	run.go        the trials in their order, the run directory around them
+//	schedule.go   blocks, trials that run again, and when the run ends
+//	settle.go     the wait before each trial for what the one before it left
+//	trial.go      one trial: a fresh worker and data directory, the phases, the final check
+//	phases.go     what the trial gives each phase, and what it makes of its result
+//	opening.go    how the store is opened
+//	content.go    the trial's keys and values, and what tells them from those of others
+//	traces.go     what phases do; kepttraces.go: those of other arms
+//	past.go       what phases so far did to the records; deletes.go: deletes by query held against it
+//	cold.go       what of the store's files the page cache has
+//	final.go      what was acknowledged, is it there?
+//	history.go    the sample of keys whose history is recorded, and their updates read back
+//	plans.go      how the store answers queries
+//	outcome.go    state, cause and marks; ending.go: what a full disk or the memory limit means
+//	limits.go     what the experiment asks of the machine and can't have
+//	compress.go   what compressors make of the values
+//	programs.go   is the worker still the program that the run began with?
+//	servers.go    what servers hold before the run
+//	keysleft.go   the keys of a trial on a server that outlives it: noted, and taken away again
+//	clean.go      what killed runs have left
+//	agents.go     the agents of a run
+//
+// A phase gets what it needs whole, and returns its record whole. It knows no trial:
+//
+//	phase.go      what it gets, what it returns, its steps
+//	watch.go      its loop: it is sampled until it ends, hangs, or is stopped
+//	workers.go    its processes, each its share; remote.go: those of agents
+//	readings.go   counters and machine, a line of the series each time; records.go: how many are stored
+//	parts.go      its groups; milestones.go and turns.go: what their threads did when
+//	result.go     its record, put together
+//	tally.go      counters to results; do the counts add up?
+//	work.go       is that the work that the trace asks for? (keysafter.go: what a scan must find)
+//	plausible.go  can its times be?
+//	outside.go    are they what was seen from outside?
+//	stops.go      what stopped it from outside; silence.go: stores that answer nothing any more
+//	shared.go     the files that conductor and worker share
+//	holdings.go   what the store holds after it; evictions.go: what it removed by itself
+//
+// Around the store of a trial stand:
+//
+//	clients.go    its worker processes
+//	server.go     the server that Assay starts; undertest.go: all of them, and proxies
+//	faults.go     what happens to them
+//	disk.go       where its files stand; quota.go: a quota as a file system of its own
+//	memory.go     its memory limit
+//	writes.go     what went to the storage layer, and who tells
+//	durable.go    the syncs that its class needs
 package run
 
 import (

@@ -1,14 +1,12 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"assay/internal/base/finding"
-	"assay/internal/evidence/host"
 	"assay/internal/execution/server"
 )
 
@@ -84,11 +82,4 @@ func (s *ownServer) processes() []int {
 		return nil
 	}
 	return s.Processes()
-}
-
-func (w *watched) seeServer(now host.Usage) {
-	if now.Server != nil {
-		w.server = max(w.server, now.Server.RSSBytes)
-		w.shared = cmp.Or(w.shared, now.Server.SharedWhy)
-	}
 }

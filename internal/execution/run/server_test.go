@@ -163,12 +163,12 @@ func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 }
 
 func TestMemoryThatCountsTwiceIsSaid(t *testing.T) {
-	var w watched
-	w.seeServer(host.Usage{Server: &host.ServerUse{RSSBytes: 8, SharedWhy: "it may not be read"}})
-	w.seeServer(host.Usage{Server: &host.ServerUse{RSSBytes: 4}})
+	var most memoryMost
+	most.see(host.Usage{Server: &host.ServerUse{RSSBytes: 8, SharedWhy: "it may not be read"}})
+	most.see(host.Usage{Server: &host.ServerUse{RSSBytes: 4}})
 	tested := underTest{store: experiment.Store{Description: store.Description{Kind: store.Server}}}
 	var p record.Process
-	tested.used(&p, host.Interval{}, w.server, w.shared)
+	tested.used(&p, host.Interval{}, most.server, most.shared)
 	if p.ServerRSSMaxBytes == nil || *p.ServerRSSMaxBytes != 8 || p.ServerSharedWhy != "it may not be read" {
 		t.Errorf("%+v", p)
 	}

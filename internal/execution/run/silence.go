@@ -6,7 +6,6 @@ import (
 
 	"assay/internal/base/format"
 	"assay/internal/evidence/counters"
-	"assay/internal/evidence/record"
 )
 
 // A phase that goes by a number of operations, a load and the final check among them, is given up
@@ -50,14 +49,4 @@ func (s *silence) look(totals []counters.Total, threads int, patience time.Durat
 		return fmt.Sprintf("%s took %s", format.Plural(int(timeouts), "time-out", ""), took.Round(time.Second))
 	}
 	return ""
-}
-
-// giveUpSilent ends a phase that has no time of its own and whose store is silent.
-func (w *watched) giveUpSilent() {
-	if w.request.DeadlineNS > 0 || w.ending != "" {
-		return
-	}
-	if w.gaveUp = w.silence.look(w.last.Totals, len(w.file.Threads), w.trial.run.experiment.StepTimeout, time.Now()); w.gaveUp != "" {
-		w.stop(record.EndedUnanswered)
-	}
 }

@@ -40,10 +40,10 @@ type stop struct {
 
 // watchStops begins to look at the worker and what else the trial measures, until end is called. Of
 // servers whose faults are a part of the phase, Assay knows itself.
-func (t *trial) watchStops(faulty bool) *stops {
-	pids := t.clients.pids()
+func watchStops(clients *clients, tested *underTest, faulty bool) *stops {
+	pids := clients.pids()
 	if !faulty {
-		pids = append(pids, t.tested.servers.PIDs...)
+		pids = append(pids, tested.servers.PIDs...)
 	}
 	s := &stops{over: make(chan struct{}), ended: make(chan struct{}), processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
 	go func() {

@@ -2,7 +2,6 @@ package run
 
 import (
 	"assay/internal/evidence/counters"
-	"assay/internal/evidence/record"
 	"assay/internal/experiment/trace"
 )
 
@@ -16,11 +15,11 @@ const (
 	mixed            // counters can't tell how many records they make or remove
 )
 
-// stored returns how many records are live at a moment of the phase: those of before, and what was
+// records returns how many records are live at a moment of the phase: those of before, and what was
 // inserted since. It is nil where counters can't tell: where something is deleted or upserted, or
 // batches do more than one thing.
-func (w *watched) stored(now counters.Sample) *uint64 {
-	before := liveAfter(w.trial.result.Phases)
+func (r *readings) records(now counters.Sample) *uint64 {
+	before := r.holdings.before
 	if before == nil {
 		return nil
 	}
@@ -30,13 +29,13 @@ func (w *watched) stored(now counters.Sample) *uint64 {
 		case trace.Insert, trace.Add:
 			records += total.Outcomes[counters.OK]
 		case trace.Batch:
-			if w.batches == unlooked {
-				w.batches = batchesOf(w.file)
+			if r.batches == unlooked {
+				r.batches = batchesOf(r.file)
 			}
-			if w.batches == mixed {
+			if r.batches == mixed {
 				return nil
 			}
-			if w.batches == insert {
+			if r.batches == insert {
 				records += total.Items
 			}
 		case trace.Delete, trace.DeleteQuery, trace.Upsert:
@@ -44,14 +43,6 @@ func (w *watched) stored(now counters.Sample) *uint64 {
 		}
 	}
 	return &records
-}
-
-// liveAfter returns the records that the phases left; nil: not known.
-func liveAfter(phases []record.Phase) *uint64 {
-	if len(phases) == 0 {
-		return new(uint64)
-	}
-	return phases[len(phases)-1].Sizes.Records
 }
 
 func batchesOf(file *trace.File) batched {

@@ -26,7 +26,7 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		{"a start that is told too late, which nobody's load explains", 12 * second, 14 * second, 9 * second, finding.MarkBeganLate},
 		{"no end: the worker died", 10 * second, 0, 0, ""},
 	} {
-		var s seen
+		var s outside
 		for _, at := range []struct {
 			seconds int64
 			threads []uint64
@@ -51,12 +51,12 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		{"two seconds are told as four, back", 8 * second, 12 * second, finding.MarkBeganEarly},
 		{"two seconds are told as four, on", 10 * second, 14 * second, finding.MarkEndedLate},
 	} {
-		s := seen{asked: 10*second - 1e5, replied: 12*second + 1e5}
+		s := outside{asked: 10*second - 1e5, replied: 12*second + 1e5}
 		if marks := s.against("mixed", c.start, c.end, 9*second); (len(marks) > 0) != (c.want != "") || len(marks) > 0 && marks[0].Code != c.want {
 			t.Errorf("%s: marks %+v", c.name, marks)
 		}
 	}
-	if marks := new(seen).against("short", 1, 2, 0); len(marks) > 0 {
+	if marks := new(outside).against("short", 1, 2, 0); len(marks) > 0 {
 		t.Errorf("a phase that nobody looked at is marked: %+v", marks)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"assay/internal/evidence/record"
 )
 
-// seen is when the conductor itself saw a phase at work, in ns of CLOCK_MONOTONIC. A rate is
+// outside is when the conductor itself saw a phase at work, in ns of CLOCK_MONOTONIC. A rate is
 // operations over the time that the worker tells, so that this time is held against what can be
 // seen from outside.
-type seen struct {
+type outside struct {
 	workingBy    int64 // operations had been done by then, at the latest; 0: never seen
 	workingAfter int64 // operations were done after this; 0: never seen
 
@@ -21,7 +21,7 @@ type seen struct {
 }
 
 // look tells of a reading of the counters that took from one moment to another.
-func (s *seen) look(from, to int64, acknowledged []uint64) {
+func (s *outside) look(from, to int64, acknowledged []uint64) {
 	var done uint64
 	for _, n := range acknowledged {
 		done += n
@@ -38,7 +38,7 @@ func (s *seen) look(from, to int64, acknowledged []uint64) {
 // against returns a mark if a phase from start to end can't be what was seen. end is 0 if the
 // worker told none. A thread that is kept from the CPU between its last look at the clock and its
 // counters ends later than it says, by heldNS at most.
-func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
+func (s *outside) against(phase string, start, end, heldNS int64) []finding.Mark {
 	if end <= start {
 		return nil
 	}

@@ -32,8 +32,8 @@ func TestStoredRecords(t *testing.T) {
 		{"deletes", after(&thousand), unlooked, []counters.Total{total(trace.Delete, 2, 0), total(trace.Insert, 2, 0)}, -1},
 		{"after what is not known", after(nil), unlooked, []counters.Total{total(trace.Insert, 2, 0)}, -1},
 	} {
-		w := &watched{trial: &trial{result: outcome{record.Trial{Phases: c.before}}}, batches: c.file}
-		got := w.stored(counters.Sample{Totals: c.totals})
+		r := &readings{phaseInput: &phaseInput{holdings: &holdings{before: liveAfter(c.before)}}, batches: c.file}
+		got := r.records(counters.Sample{Totals: c.totals})
 		if (got == nil) != (c.want < 0) || got != nil && *got != uint64(c.want) {
 			t.Errorf("%s: %v, want %d", c.name, got, c.want)
 		}

@@ -10,7 +10,24 @@ import (
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
+	"assay/internal/execution/phasefiles"
+	"assay/internal/experiment/trace"
 )
+
+// workers are the processes that do a phase, each its share of the threads.
+type workers struct {
+	clients  *clients
+	file     *trace.File
+	files    *phasefiles.Files
+	specs    []trace.Spec // that agents make their traces of; nil: it is done on this machine
+	recorded []uint64     // keys whose history is recorded
+	message  func(string)
+
+	shares  []*share
+	startAt int64         // when several processes begin, on CLOCK_MONOTONIC; 0: not yet, or one does all
+	gone    []record.Gone // where there are several
+	failure error         // the first that a process met
+}
 
 // share is what one process does of a phase: some threads of the trace, one after the other.
 type share struct {
@@ -24,13 +41,13 @@ type share struct {
 
 // deal parts a phase over the clients that live, the first of them first: those of agents, where the
 // phase is theirs. numbers are the agents' processes that do the shares, where groups name them.
-func (w *watched) deal(layout, numbers []int) error {
-	living := w.trial.clients.here()
+func (w *workers) deal(layout, numbers []int) error {
+	living := w.clients.here()
 	if w.specs != nil {
-		living = w.trial.clients.away()
+		living = w.clients.away()
 	}
 	if numbers != nil && w.specs != nil {
-		named, err := w.trial.clients.awayNumbered(numbers)
+		named, err := w.clients.awayNumbered(numbers)
 		if err != nil {
 			return err
 		}
@@ -47,16 +64,17 @@ func (w *watched) deal(layout, numbers []int) error {
 	return nil
 }
 
-// prepare lets each process map the files and get ready.
-func (w *watched) prepare() error {
+// prepare lets each process map the files and get ready. told are the names of the store's own counters
+// that the first one tells meanwhile.
+func (w *workers) prepare(asked *control.Prepare) (told []string, err error) {
 	clients := make([]*client, len(w.shares))
 	byClient := map[*client]int{}
 	for i, s := range w.shares {
 		clients[i], byClient[s.client] = s.client, i
 	}
-	return w.trial.clients.inParallel(clients, func(c *client) error {
+	err = w.clients.inParallel(clients, func(c *client) error {
 		i := byClient[c]
-		request := *w.request
+		request := *asked
 		var prepared control.Prepared
 		if w.together() {
 			request.Process, request.FirstThread, request.ThreadCount = i, w.shares[i].first, w.shares[i].count
@@ -69,14 +87,15 @@ func (w *watched) prepare() error {
 			if prepared, err = w.prepareAway(w.shares[i], request); err != nil {
 				return err
 			}
-		} else if err := w.trial.clients.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
+		} else if err := w.clients.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
 			return err
 		}
 		if i == 0 {
-			w.stats = prepared.Stats[:min(len(prepared.Stats), counters.StatsMax)]
+			told = prepared.Stats[:min(len(prepared.Stats), counters.StatsMax)]
 		}
 		return nil
 	})
+	return told, err
 }
 
 // Several processes begin a phase together, at a moment that leaves each of them the time to read the
@@ -88,10 +107,10 @@ const (
 )
 
 // together reports whether the phase's processes begin at a moment that they are told.
-func (w *watched) together() bool { return len(w.shares) > 1 || w.specs != nil }
+func (w *workers) together() bool { return len(w.shares) > 1 || w.specs != nil }
 
-// begin lets the processes run. It returns an error if one of them is gone.
-func (w *watched) letGo() error {
+// run lets the processes run. It returns an error if one of them is gone.
+func (w *workers) run() error {
 	request := control.Request{Command: control.CommandRun}
 	if n := len(w.shares); w.together() {
 		w.startAt = clock.MonotonicNS() + int64(startLead+time.Duration(n)*startLeadEach)
@@ -117,7 +136,7 @@ func (w *watched) letGo() error {
 
 // await waits up to a time for the processes' replies. done says that all have replied, or are gone;
 // the error is then the first that one of them met.
-func (w *watched) await(timeout time.Duration) (done bool, err error) {
+func (w *workers) await(timeout time.Duration) (done bool, err error) {
 	until := time.Now().Add(timeout)
 	done = true
 	for _, s := range w.shares {
@@ -132,7 +151,7 @@ func (w *watched) await(timeout time.Duration) (done bool, err error) {
 			s.over = true
 		case errors.As(err, new(*control.Error)):
 			s.over = true
-			w.fail(w.trial.clients.of(s.client, err))
+			w.fail(w.clients.of(s.client, err))
 		default:
 			w.lose(s, err)
 		}
@@ -141,28 +160,28 @@ func (w *watched) await(timeout time.Duration) (done bool, err error) {
 }
 
 // fail keeps the first error that a process met.
-func (w *watched) fail(err error) {
+func (w *workers) fail(err error) {
 	if w.failure == nil {
 		w.failure = err
 	}
 }
 
 // lose notes that a process is gone. The others go on.
-func (w *watched) lose(s *share, err error) {
+func (w *workers) lose(s *share, err error) {
 	s.over, s.client.gone = true, err
 	gone := record.Gone{Process: s.client.number, Why: err.Error()}
 	if start := w.startNS(); start > 0 {
 		gone.AtSeconds = float64(clock.MonotonicNS()-int64(start)) / 1e9
 	}
 	if len(w.shares) > 1 {
-		w.result.Gone = append(w.result.Gone, gone)
+		w.gone = append(w.gone, gone)
 		err = fmt.Errorf("%.3g s after the start: %w", gone.AtSeconds, err)
 	}
-	w.fail(w.trial.clients.of(s.client, err))
+	w.fail(w.clients.of(s.client, err))
 }
 
 // hang kills the processes that have not replied.
-func (w *watched) hang(why string) {
+func (w *workers) hang(why string) {
 	for _, s := range w.shares {
 		if !s.over {
 			w.lose(s, s.client.Hung(why))
@@ -171,15 +190,15 @@ func (w *watched) hang(why string) {
 }
 
 // abandon kills all processes, because Assay itself can't go on.
-func (w *watched) abandon(err error) {
-	w.trial.clients.kill()
+func (w *workers) abandon(err error) {
+	w.clients.kill()
 	for _, s := range w.shares {
 		s.over, s.client.gone = true, err
 	}
 }
 
 // died reports whether no process of the phase is left.
-func (w *watched) died() bool {
+func (w *workers) died() bool {
 	for _, s := range w.shares {
 		if s.client.gone == nil {
 			return false
@@ -189,7 +208,7 @@ func (w *watched) died() bool {
 }
 
 // startNS returns when the phase began, on CLOCK_MONOTONIC; 0: its threads do not run yet.
-func (w *watched) startNS() uint64 {
+func (w *workers) startNS() uint64 {
 	switch {
 	case !w.together():
 		return w.shares[0].words.StartNS()
@@ -201,7 +220,7 @@ func (w *watched) startNS() uint64 {
 
 // endNS returns when the last operation ended, or 0 while a process runs. One that died did not tell:
 // its threads' own clocks do.
-func (w *watched) endNS() (end uint64) {
+func (w *workers) endNS() (end uint64) {
 	start := w.startNS()
 	for _, s := range w.shares {
 		told := s.words.EndNS()
@@ -220,7 +239,7 @@ func (w *watched) endNS() (end uint64) {
 
 // startSpreadNS returns how far from the phase's start one of several processes let its threads go;
 // those that are gone are left out.
-func (w *watched) startSpreadNS() (spread int64) {
+func (w *workers) startSpreadNS() (spread int64) {
 	if !w.together() {
 		return 0
 	}
@@ -245,7 +264,7 @@ func beganApart(p *record.Phase) []finding.Mark {
 }
 
 // told adds up what the processes' languages tell of the phase.
-func (w *watched) told() map[string]float64 {
+func (w *workers) told() map[string]float64 {
 	if len(w.shares) == 1 {
 		return w.shares[0].ran.Runtime
 	}
@@ -262,7 +281,7 @@ func (w *watched) told() map[string]float64 {
 }
 
 // clocks returns the clock in use, and the largest difference of any process's from CLOCK_MONOTONIC.
-func (w *watched) clocks() (name string, drift time.Duration) {
+func (w *workers) clocks() (name string, drift time.Duration) {
 	name = "monotonic"
 	for _, s := range w.shares {
 		drift = max(drift, time.Duration(s.words.ClockDriftNS()))

@@ -1,0 +1,205 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/agents"
+	"assay/internal/execution/control"
+)
+
+// prepareAway prepares the share of an agent's worker, and holds the trace that the agent has made
+// against this one's.
+func (w *workers) prepareAway(s *share, request control.Prepare) (control.Prepared, error) {
+	prepared, err := s.client.away.Prepare(w.clients.ctx, agents.Share{Prepare: request, Specs: w.specs, Processes: len(w.shares),
+		Recorded: w.recorded, HistoryRoom: historyRoom(w.file)},
+		w.files.Counters, w.clients.timeout)
+	if w.clients.ctx.Err() != nil {
+		return prepared.Prepared, errInterrupted
+	}
+	if err == nil && prepared.Digest != w.file.Digest(s.first, s.first+s.count) {
+		err = errors.New("its trace is not the one that was made here of the same seed")
+	}
+	return prepared.Prepared, err
+}
+
+// awayShares are the agents' workers of the phase that live.
+func (w *workers) awayShares() (workers []*agents.Worker) {
+	for _, s := range w.shares {
+		if s.client.away != nil && s.client.gone == nil {
+			workers = append(workers, s.client.away.Worker)
+		}
+	}
+	return workers
+}
+
+// look copies what agents' workers have counted by now. fresh says if all of it is of this moment.
+func (w *workers) look(histograms bool, patience time.Duration) (fresh bool) {
+	workers := w.awayShares()
+	return len(workers) == 0 || agents.Look(workers, histograms, patience)
+}
+
+// agentsPatience is how long a sample waits at most for the agents' counters: what is late is in the next
+// one.
+const agentsPatience = 500 * time.Millisecond
+
+// lookLast copies the final counters. They are asked for until they are there, or the agent is
+// lost: no figure of the phase is without them.
+func (w *workers) lookLast() (fresh bool) {
+	for !w.look(true, time.Second) {
+		if len(w.awayShares()) == 0 || w.loseLost() {
+			return false
+		}
+	}
+	for _, worker := range w.awayShares() {
+		worker.Refresh()
+	}
+	return true
+}
+
+// histories copies what the agents' threads have recorded of keys. What can't be had any more is told
+// as dropped, from the first operation on.
+func (w *workers) histories() {
+	if w.specs == nil || w.files.History == nil {
+		return
+	}
+	var all sync.WaitGroup
+	for _, s := range w.shares {
+		all.Go(func() {
+			err := s.client.gone
+			if err == nil {
+				err = s.client.away.History(w.clients.ctx, s.first, s.count, w.files.History, w.clients.timeout)
+			}
+			for i := s.first; err != nil && i < s.first+s.count; i++ {
+				head, _ := w.files.History.Thread(i)
+				head.Count, head.Dropped = 0, max(head.Dropped, 1)
+			}
+			if err != nil && s.client.gone == nil && w.clients.ctx.Err() == nil {
+				w.message(fmt.Sprintf("the history of keys that %s has recorded: %v", s.client.away.Agent.Name, err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// onOneClock puts a history of a phase that took so long on the conductor's clock. All workers of an
+// agent have its one clock.
+func (w *workers) onOneClock(h *audit.History, elapsedNS int64) {
+	type clock struct {
+		number        int
+		shift, within int64
+	}
+	of := map[*agents.Agent]clock{}
+	for _, s := range w.shares {
+		if s.client.away == nil {
+			continue
+		}
+		a := s.client.away.Agent
+		c, known := of[a]
+		if !known {
+			c.number = len(of) + 1
+			c.shift, c.within = s.client.away.Clock(w.startAt, max(elapsedNS, 0))
+			of[a] = c
+		}
+		h.OnClock(s.first, s.count, c.number, c.shift, c.within)
+	}
+}
+
+// loseLost notes agents that were lost between the end of their share and the last look.
+func (w *workers) loseLost() (lost bool) {
+	for _, s := range w.shares {
+		if s.client.away == nil || s.client.gone != nil {
+			continue
+		}
+		if err := s.client.away.Agent.Lost(); err != nil {
+			w.lose(s, err)
+			lost = true
+		}
+	}
+	return lost
+}
+
+// stopAgents asks the agents' workers to end the phase.
+func (w *workers) stopAgents() {
+	for _, worker := range w.awayShares() {
+		worker.Stop()
+	}
+}
+
+// agentShares are what each agent did of the phase, in the order of its threads.
+func (w *workers) agentShares() (all []record.AgentShare) {
+	at := map[*agents.Agent]int{}
+	counted := w.file.Counted()
+	for _, s := range w.shares {
+		if s.client.away == nil {
+			continue
+		}
+		a := s.client.away.Agent
+		i, known := at[a]
+		if !known {
+			i = len(all)
+			at[a] = i
+			all = append(all, record.AgentShare{Name: a.Name, Host: a.Host, CPUs: a.CPUs, CPUQuota: a.Quota})
+			for _, gap := range a.Gaps(w.startAt) {
+				from := max(gap.FromNS, w.startAt)
+				if all[i].SilentSeconds == 0 {
+					all[i].SilentAt = float64(from-w.startAt) / 1e9
+				}
+				all[i].SilentSeconds += float64(gap.ToNS-from) / 1e9
+			}
+		}
+		r := &all[i]
+		part := w.files.Counters.Part(s.first, s.first+s.count).Sample(false)
+		for slot, o := range w.file.Operations {
+			if counted[o] {
+				r.Operations += part.Totals[slot].Operations()
+			}
+		}
+		used := s.client.away.Usage()
+		r.Threads, r.Processes, r.LatenessMaxNS = r.Threads+s.count, r.Processes+1, max(r.LatenessMaxNS, part.LatenessMaxNS)
+		r.CPUSeconds, r.RSSBytes, r.AgentCPUSeconds = r.CPUSeconds+used.CPUSeconds, r.RSSBytes+used.RSSBytes, max(r.AgentCPUSeconds, used.AgentCPUSeconds)
+		if ns, errorNS := s.client.away.Start(); ns > 0 {
+			r.StartNS, r.ClockErrorNS = max(r.StartNS, ns-w.startAt), max(r.ClockErrorNS, errorNS)
+		}
+	}
+	return all
+}
+
+// silentMarks returns a mark for each agent of which nothing was heard for a time.
+func silentMarks(p *record.Phase) (marks []finding.Mark) {
+	for _, a := range p.Agents {
+		if a.SilentSeconds > 0 {
+			m := finding.New(finding.AgentSilentParams{Agent: a.Name, Seconds: a.SilentSeconds, AtS: a.SilentAt})
+			marks = append(marks, finding.Mark{Phase: p.Name, Message: m})
+		}
+	}
+	return marks
+}
+
+// addUsage adds to a reading what agents of other machines use: this one's kernel does not see it.
+func (w *workers) addUsage(usage host.Usage) host.Usage {
+	for _, s := range w.shares {
+		if s.client.away == nil || s.client.away.Agent.IsHere() || usage.CPUSeconds == nil || usage.RSSBytes == nil {
+			continue
+		}
+		used := s.client.away.Usage()
+		cpu, rss := *usage.CPUSeconds+used.CPUSeconds, *usage.RSSBytes+used.RSSBytes
+		usage.CPUSeconds, usage.RSSBytes = &cpu, &rss
+	}
+	return usage
+}
+
+// detach ends the copying into the phase's counters, which are to be unmapped.
+func (w *workers) detach() {
+	for _, s := range w.shares {
+		if s.client.away != nil {
+			s.client.away.Detach()
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package run
+
+import (
+	"runtime"
+
+	"assay/internal/base/clock"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+)
+
+// collect reads the final counters, and says in what they disagree, for each part of the phase.
+func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems [][]finding.Message) {
+	now := p.sampler.Sample()
+	fromNS := clock.MonotonicNS()
+	fresh := p.workers.lookLast()
+	p.workers.histories()
+	now, agents := p.workers.addUsage(now), p.workers.agentShares()
+	p.read.keep(p.read.now(true))
+	if fresh {
+		p.outside.look(fromNS, clock.MonotonicNS(), p.read.last.Acknowledged)
+	}
+	p.meter(p.read.last.Totals, nil, true)
+	r, problems = p.counted()
+	r.Name, r.Number = p.request.Phase, p.request.Number
+	r.Measured, r.Load = !p.asked.Load && !p.asked.Unmeasured, p.asked.Load
+	if p.asked.ProcessesIn(p.cell) > 0 && !p.asked.Load {
+		r.Processes = len(p.layout)
+	}
+	r.SampleNS, r.Eventual, r.Cold = int64(p.sampleEvery), p.eventual, p.cold
+	r.Messages = messages(p.files.Counters.Messages())
+	r.Clock, r.ClockDrift = p.workers.clocks()
+	r.StartSpreadNS, r.Gone, r.Agents = p.workers.startSpreadNS(), p.workers.gone, agents
+	r.Faults, r.Forgot = happened, p.forgot || p.tested.forgets(happened)
+	r.Runtime, r.Telemetry = p.workers.told(), &p.read.telemetry
+	r.Stops = p.stops.since(int64(p.workers.startNS()))
+	r.Syncs = p.syncs.of(&r, p.began.synced)
+	if !p.workers.died() {
+		r.Process = p.process(now)
+		r.Machine = machine(now.Since(p.began.usage), p.sampler.Throttling().Since(p.began.throttle))
+	}
+	return r, problems
+}
+
+// counted is what the final counters say.
+func (p *phase) counted() (record.Phase, [][]finding.Message) {
+	phase := span{elapsedNS: int64(p.read.lastAt * 1e9), startSpreadNS: p.workers.startSpreadNS(), deadlineNS: p.request.DeadlineNS}
+	if start, end := p.workers.startNS(), p.workers.endNS(); end > start {
+		phase.elapsedNS = int64(end - start) // else the worker died before an operation ended
+	}
+	know := p.know
+	if know.may != nil {
+		know.may = know.may.With(p.file.IndexesReached(p.read.last.Attempted)...)
+	}
+	know.writes = overwritesIn(p.file)
+	var results []record.Phase
+	var problems [][]finding.Message
+	for _, one := range p.parts {
+		r, disagree := one.result(p.phaseInput, phase, know)
+		results, problems = append(results, r), append(problems, disagree)
+	}
+	if len(p.asked.Groups) == 0 {
+		return results[0], problems
+	}
+	return sumOf(results, p.phaseInput, phase, p.read.last), problems
+}
+
+// process is what the workers and the servers have used by now.
+func (p *phase) process(now host.Usage) (used record.Process) {
+	interval := now.Since(p.began.usage)
+	used.CPUSeconds, used.MajorFaults, used.HostReadBytes = interval.CPUSeconds, interval.MajorFaults, interval.HostReadBytes
+	p.read.most.see(now)
+	p.tested.used(&used, interval, p.read.most.server, p.read.most.shared)
+	used.HostWriteBytes, used.HostWriteSource, used.HostWriteWhy = p.writes.since(p.began.written, interval)
+	if most := p.read.most.worker; most > 0 {
+		used.RSSMaxBytes = &most
+	}
+	return used
+}
+
+// done is what the phase did to the records.
+func (p *phase) done(r *record.Phase) audit.Phase {
+	done := audit.NewPhase(r.Number, p.file, r.Load, p.files.Counters)
+	done.Record, done.Queries = p.know.columns, p.know.queries
+	if p.files.History != nil {
+		done.History = audit.NewHistory(r.Number, p.trace.keys, p.file, p.files.History, p.files.Counters, p.cell.Pipeline)
+		p.workers.onOneClock(done.History, r.ElapsedNS)
+		if p.know.answers { // a store that keeps nothing: no order explains its answers
+			r.History = historyOf(done.History)
+		}
+	}
+	return done
+}
+
+// noteEnd notes why the phase, and each part of it, ended. err is what watching it gave.
+func (p *phase) noteEnd(r *record.Phase, err error) {
+	ended := p.endedBy(err)
+	r.EndedBy = ended
+	if ended == "" {
+		r.EndedBy = endedItself(p.file, p.read.last.Acknowledged)
+	}
+	for i := range r.Groups {
+		one := p.parts[i]
+		ofItself := endedItself(one.file, one.last.Acknowledged)
+		r.Groups[i].EndedBy = ended
+		if ended == "" || ofItself == record.EndedOperations {
+			r.Groups[i].EndedBy = ofItself
+		}
+	}
+}
+
+// notDone returns a mark if the phase, or a group of it, was to do something and did not: a worker
+// that ends early without an error.
+func (p *phase) notDone(r *record.Phase) []finding.Mark {
+	if p.end.why != "" {
+		return nil // it was asked to end
+	}
+	for i, one := range p.parts {
+		of := r
+		if len(r.Groups) > 0 {
+			of = &r.Groups[i]
+		}
+		if mark, early := one.notDone(of, p.request.DeadlineNS); early {
+			return []finding.Mark{mark}
+		}
+	}
+	return nil
+}
+
+// heldOutside holds the phase's times against what was seen from outside.
+func (p *phase) heldOutside(r *record.Phase) []finding.Mark {
+	return p.outside.against(r.Name, int64(p.workers.startNS()), int64(p.workers.endNS()), heldNS(r, runtime.NumCPU()))
+}
