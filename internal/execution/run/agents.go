@@ -2,19 +2,10 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
 	"assay/internal/execution/agents"
-	"assay/internal/execution/control"
 )
-
-// awayWorker is a worker of an agent, as a trial asks it.
-type awayWorker struct{ *agents.Worker }
-
-func (w awayWorker) Send(r control.Request) (pending, error) { return w.Worker.Send(r) }
 
 // gatherAgents starts what the experiment's agents need, and waits until they are there; end is to be
 // called when the run is over.
@@ -67,26 +58,9 @@ func (r *running) reachable(present []*agents.Agent) error {
 // as threads are over processes. The trial has a client of this machine beside them: it opens the store
 // first, loads, and reads back.
 func (t *trial) startAway(processes []int) error {
-	present, err := t.run.hub.Gather(t.clients.ctx)
+	present, err := t.run.hub.Gather(t.clients.Context)
 	if err != nil {
 		return fmt.Errorf("%w: %w", agents.ErrLost, err)
 	}
-	present = present[:t.run.experiment.AgentsIn(t.cell)]
-	first, all := len(t.clients.all), make([]*client, len(processes))
-	var started sync.WaitGroup
-	errs := make([]error, len(processes))
-	for i, threads := range processes {
-		started.Go(func() {
-			w, err := present[i*len(present)/len(processes)].StartWorker(t.clients.ctx, t.clients.timeout)
-			if errs[i] = err; err == nil {
-				all[i] = &client{process: awayWorker{w}, away: &awayWorker{w}, number: first + i, threads: threads}
-			}
-		})
-	}
-	started.Wait()
-	t.clients.all = append(t.clients.all, slices.DeleteFunc(all, func(c *client) bool { return c == nil })...)
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w", err)
-	}
-	return nil
+	return t.clients.StartAway(present[:t.run.experiment.AgentsIn(t.cell)], processes)
 }

@@ -23,7 +23,7 @@ func (t *trial) dropCache() (*host.PageCache, error) {
 		return nil, nil
 	}
 	if t.result.Abilities.Sync {
-		if err := t.clients.call(control.Request{Command: control.CommandSync}, nil); err != nil {
+		if err := t.clients.Call(control.Request{Command: control.CommandSync}, nil); err != nil {
 			return nil, fmt.Errorf("sync, to make the page cache cold: %w", err)
 		}
 	}

@@ -144,11 +144,11 @@ func (c *syncCheck) timeSync() {
 
 // askDurability asks the store what its class rests on now.
 func (t *trial) askDurability() *store.DurabilityEvidence {
-	if len(t.clients.living()) < len(t.clients.all) {
+	if len(t.clients.Living()) < len(t.clients.All) {
 		return nil
 	}
 	var inspected control.Inspected
-	if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+	if err := t.clients.Call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
 		return &store.DurabilityEvidence{Unknown: err.Error()}
 	}
 	return inspected.Durability

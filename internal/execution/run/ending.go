@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 	"assay/internal/experiment"
 )
 
@@ -29,7 +30,7 @@ func (t *trial) roomAfterFullDisk() error {
 // explain puts before the error of a trial what the kernel knows of its cause.
 func (t *trial) explain(err error) error {
 	switch {
-	case err == nil || errors.Is(err, errInterrupted) || errors.Is(err, errRunDirectory):
+	case err == nil || errors.Is(err, clients.ErrInterrupted) || errors.Is(err, errRunDirectory):
 		return err
 	case t.memory.killed():
 		t.result.Cause = finding.CauseMemory

@@ -48,7 +48,7 @@ func itemsAdded(p *experiment.Phase) (adds []uint64) {
 // readBack reads records and returns what was there, in a phase that is in no result.
 func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, number int) (readBack, error) {
 	t.run.view.PhaseStarted(name)
-	threads, layout := t.clients.readers(t.readersEach(), len(indexes))
+	threads, layout := t.clients.Readers(t.readersEach(), len(indexes))
 	request := t.content.prepare(name, number, t.past.loaded)
 	// What agents wrote, no worker of this machine has a trace of: the conductor alone proves it.
 	request.Verify = request.Verify && t.run.hub == nil

@@ -15,6 +15,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/base/owned"
 	"assay/internal/evidence/counters"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
@@ -120,12 +121,12 @@ func (t *trial) removeKeys(ctx context.Context, ended error) {
 		return
 	}
 	k := t.keys.keys
-	if neverOpened := len(k.Spans) == 0 && !t.clients.opened && errors.As(ended, new(*control.Error)); neverOpened {
+	if neverOpened := len(k.Spans) == 0 && !t.clients.Opened && errors.As(ended, new(*control.Error)); neverOpened {
 		t.keys.note.Done()
 		return
 	}
 	k.Spans, k.Growth = t.past.reached, nil // and not all that might have been
-	ctx, cancel := outlasting(ctx, stopPatience)
+	ctx, cancel := outlasting(ctx, clients.StopPatience)
 	defer cancel()
 	patience := t.run.experiment.StepTimeout
 	if ended != nil {
@@ -190,7 +191,7 @@ func (k *serverKeys) remove(ctx context.Context, own []string, patience time.Dur
 		return err
 	}
 	defer func() {
-		if endErr := w.End(min(patience, stopPatience)); err == nil {
+		if endErr := w.End(min(patience, clients.StopPatience)); err == nil {
 			err = endErr
 		}
 	}()

@@ -8,6 +8,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/server"
@@ -91,7 +92,7 @@ func (o *outcome) end(refuse string, err error) {
 	case err == nil:
 		r.State = record.OK
 		return
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, clients.ErrInterrupted):
 		r.State, r.Cause = record.Interrupted, finding.CauseInterrupted
 	case isReply && reply.Class == control.ClassRefused, errors.Is(err, store.ErrRefused):
 		r.State, r.Cause = record.Refused, finding.CauseRefused

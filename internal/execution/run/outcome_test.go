@@ -8,6 +8,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/server"
@@ -25,7 +26,7 @@ func TestHowATrialEnds(t *testing.T) {
 	}{
 		{"no class of it", nil, record.Refused, finding.CauseRefused},
 		{"", nil, record.OK, ""},
-		{"", errInterrupted, record.Interrupted, finding.CauseInterrupted},
+		{"", clients.ErrInterrupted, record.Interrupted, finding.CauseInterrupted},
 		{"", &control.Error{Class: control.ClassRefused, Message: "no"}, record.Refused, finding.CauseRefused},
 		{"", fmt.Errorf("opening: %w", store.ErrRefused), record.Refused, finding.CauseRefused},
 		{"", &control.Error{Message: "no"}, record.Failed, finding.CauseStore},

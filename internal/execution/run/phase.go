@@ -11,6 +11,7 @@ import (
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/control"
 	"assay/internal/execution/event"
 	"assay/internal/execution/phasefiles"
@@ -43,7 +44,7 @@ type phaseInput struct {
 
 // testbed is what stands around the store of a trial, for all its phases.
 type testbed struct {
-	clients  *clients
+	clients  *clients.Clients
 	sampler  *host.Sampler
 	disk     *disk
 	memory   *memoryLimit // nil: none

@@ -10,6 +10,7 @@ import (
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/control"
 	"assay/internal/execution/event"
 	"assay/internal/experiment"
@@ -51,7 +52,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		return runErr
 	}
 	if runErr == nil && t.store.Description.Kind != store.None {
-		t.result.Plans, runErr = planner{t.result.Abilities.Explain, t.clients.call}.ask(p.Name, file, t.result.Plans)
+		t.result.Plans, runErr = planner{t.result.Abilities.Explain, t.clients.Call}.ask(p.Name, file, t.result.Plans)
 	}
 	if runErr == nil {
 		runErr = t.readUpdatesBack(ctx, p, result)
@@ -76,8 +77,8 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 // input makes what a phase gets, and readies the store for it.
 func (t *trial) input(p *experiment.Phase, position int) (*phaseInput, error) {
 	made, err := t.traces().make(p, position)
-	if t.clients.ctx.Err() != nil {
-		return nil, errInterrupted
+	if t.clients.Context.Err() != nil {
+		return nil, clients.ErrInterrupted
 	}
 	if err != nil {
 		return nil, ownFault{fmt.Errorf("making the trace: %w", err)}
@@ -151,7 +152,7 @@ func (t *trial) inspect() inspect {
 		return nil
 	}
 	return func() (inspected control.Inspected, err error) {
-		err = t.clients.call(control.Request{Command: control.CommandInspect}, &inspected)
+		err = t.clients.Call(control.Request{Command: control.CommandInspect}, &inspected)
 		return inspected, err
 	}
 }
@@ -167,7 +168,7 @@ func layoutOf(p *experiment.Phase, cell experiment.Cell, threads int) []int {
 // traces makes the trial's traces, as far as it is by now.
 func (t *trial) traces() *traces {
 	made := &traces{content: t.content, past: &t.past, seed: t.plan.Seed, endpoints: len(t.tested.endpoints()),
-		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.ctx.Err}
+		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.Context.Err}
 	if t.run.hub == nil { // agents make theirs of the specs
 		made.kept = t.run.kept.of(t.plan.Block)
 	}

@@ -36,7 +36,7 @@ func (t *trial) seeFor(q *proof.Question) error {
 	if t.store.Outlives() || t.run.hub != nil {
 		return nil
 	}
-	running := proof.Running{PIDs: t.clients.pids(), Command: t.store.Worker}
+	running := proof.Running{PIDs: t.clients.Pids(), Command: t.store.Worker}
 	if own := t.tested.own; own != nil {
 		running.PIDs = append(running.PIDs, own.PIDs()...)
 	}

@@ -11,17 +11,18 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/control"
 )
 
 // prepareAway prepares the share of an agent's worker, and holds the trace that the agent has made
 // against this one's.
 func (w *workers) prepareAway(s *share, request control.Prepare) (control.Prepared, error) {
-	prepared, err := s.client.away.Prepare(w.clients.ctx, agents.Share{Prepare: request, Specs: w.specs, Processes: len(w.shares),
+	prepared, err := s.client.Away.Prepare(w.clients.Context, agents.Share{Prepare: request, Specs: w.specs, Processes: len(w.shares),
 		Recorded: w.recorded, HistoryRoom: historyRoom(w.file)},
-		w.files.Counters, w.clients.timeout)
-	if w.clients.ctx.Err() != nil {
-		return prepared.Prepared, errInterrupted
+		w.files.Counters, w.clients.Timeout)
+	if w.clients.Context.Err() != nil {
+		return prepared.Prepared, clients.ErrInterrupted
 	}
 	if err == nil && prepared.Digest != w.file.Digest(s.first, s.first+s.count) {
 		err = errors.New("its trace is not the one that was made here of the same seed")
@@ -32,8 +33,8 @@ func (w *workers) prepareAway(s *share, request control.Prepare) (control.Prepar
 // awayShares are the agents' workers of the phase that live.
 func (w *workers) awayShares() (workers []*agents.Worker) {
 	for _, s := range w.shares {
-		if s.client.away != nil && s.client.gone == nil {
-			workers = append(workers, s.client.away.Worker)
+		if s.client.Away != nil && s.client.Gone == nil {
+			workers = append(workers, s.client.Away.Worker)
 		}
 	}
 	return workers
@@ -72,16 +73,16 @@ func (w *workers) histories() {
 	var all sync.WaitGroup
 	for _, s := range w.shares {
 		all.Go(func() {
-			err := s.client.gone
+			err := s.client.Gone
 			if err == nil {
-				err = s.client.away.History(w.clients.ctx, s.first, s.count, w.files.History, w.clients.timeout)
+				err = s.client.Away.History(w.clients.Context, s.first, s.count, w.files.History, w.clients.Timeout)
 			}
 			for i := s.first; err != nil && i < s.first+s.count; i++ {
 				head, _ := w.files.History.Thread(i)
 				head.Count, head.Dropped = 0, max(head.Dropped, 1)
 			}
-			if err != nil && s.client.gone == nil && w.clients.ctx.Err() == nil {
-				w.message(fmt.Sprintf("the history of keys that %s has recorded: %v", s.client.away.Agent.Name, err))
+			if err != nil && s.client.Gone == nil && w.clients.Context.Err() == nil {
+				w.message(fmt.Sprintf("the history of keys that %s has recorded: %v", s.client.Away.Agent.Name, err))
 			}
 		})
 	}
@@ -97,14 +98,14 @@ func (w *workers) onOneClock(h *audit.History, elapsedNS int64) {
 	}
 	of := map[*agents.Agent]clock{}
 	for _, s := range w.shares {
-		if s.client.away == nil {
+		if s.client.Away == nil {
 			continue
 		}
-		a := s.client.away.Agent
+		a := s.client.Away.Agent
 		c, known := of[a]
 		if !known {
 			c.number = len(of) + 1
-			c.shift, c.within = s.client.away.Clock(w.startAt, max(elapsedNS, 0))
+			c.shift, c.within = s.client.Away.Clock(w.startAt, max(elapsedNS, 0))
 			of[a] = c
 		}
 		h.OnClock(s.first, s.count, c.number, c.shift, c.within)
@@ -114,10 +115,10 @@ func (w *workers) onOneClock(h *audit.History, elapsedNS int64) {
 // loseLost notes agents that were lost between the end of their share and the last look.
 func (w *workers) loseLost() (lost bool) {
 	for _, s := range w.shares {
-		if s.client.away == nil || s.client.gone != nil {
+		if s.client.Away == nil || s.client.Gone != nil {
 			continue
 		}
-		if err := s.client.away.Agent.Lost(); err != nil {
+		if err := s.client.Away.Agent.Lost(); err != nil {
 			w.lose(s, err)
 			lost = true
 		}
@@ -137,10 +138,10 @@ func (w *workers) agentShares() (all []record.AgentShare) {
 	at := map[*agents.Agent]int{}
 	counted := w.file.Counted()
 	for _, s := range w.shares {
-		if s.client.away == nil {
+		if s.client.Away == nil {
 			continue
 		}
-		a := s.client.away.Agent
+		a := s.client.Away.Agent
 		i, known := at[a]
 		if !known {
 			i = len(all)
@@ -161,10 +162,10 @@ func (w *workers) agentShares() (all []record.AgentShare) {
 				r.Operations += part.Totals[slot].Operations()
 			}
 		}
-		used := s.client.away.Usage()
+		used := s.client.Away.Usage()
 		r.Threads, r.Processes, r.LatenessMaxNS = r.Threads+s.count, r.Processes+1, max(r.LatenessMaxNS, part.LatenessMaxNS)
 		r.CPUSeconds, r.RSSBytes, r.AgentCPUSeconds = r.CPUSeconds+used.CPUSeconds, r.RSSBytes+used.RSSBytes, max(r.AgentCPUSeconds, used.AgentCPUSeconds)
-		if ns, errorNS := s.client.away.Start(); ns > 0 {
+		if ns, errorNS := s.client.Away.Start(); ns > 0 {
 			r.StartNS, r.ClockErrorNS = max(r.StartNS, ns-w.startAt), max(r.ClockErrorNS, errorNS)
 		}
 	}
@@ -185,10 +186,10 @@ func silentMarks(p *record.Phase) (marks []finding.Mark) {
 // addUsage adds to a reading what agents of other machines use: this one's kernel does not see it.
 func (w *workers) addUsage(usage host.Usage) host.Usage {
 	for _, s := range w.shares {
-		if s.client.away == nil || s.client.away.Agent.IsHere() || usage.CPUSeconds == nil || usage.RSSBytes == nil {
+		if s.client.Away == nil || s.client.Away.Agent.IsHere() || usage.CPUSeconds == nil || usage.RSSBytes == nil {
 			continue
 		}
-		used := s.client.away.Usage()
+		used := s.client.Away.Usage()
 		cpu, rss := *usage.CPUSeconds+used.CPUSeconds, *usage.RSSBytes+used.RSSBytes
 		usage.CPUSeconds, usage.RSSBytes = &cpu, &rss
 	}
@@ -198,8 +199,8 @@ func (w *workers) addUsage(usage host.Usage) host.Usage {
 // detach ends the copying into the phase's counters, which are to be unmapped.
 func (w *workers) detach() {
 	for _, s := range w.shares {
-		if s.client.away != nil {
-			s.client.away.Detach()
+		if s.client.Away != nil {
+			s.client.Away.Detach()
 		}
 	}
 }

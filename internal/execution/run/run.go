@@ -40,7 +40,6 @@
 //
 // Around the store of a trial stand:
 //
-//	clients.go    its worker processes
 //	server.go     the server that Assay starts; undertest.go: all of them, and proxies
 //	faults.go     what happens to them
 //	disk.go       where its files stand; quota.go: a quota as a file system of its own

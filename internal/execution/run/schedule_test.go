@@ -12,6 +12,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/read"
@@ -58,7 +59,7 @@ func runOn(ctx context.Context, t *testing.T, text string, machine func(plan.Tri
 		one.result.addPhase(look, nil)
 		one.result.holdMachine(look, one.run.experiment.BusyMachine)
 		if ctx.Err() != nil {
-			return errInterrupted
+			return clients.ErrInterrupted
 		}
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/server"
 )
 
@@ -30,7 +31,7 @@ func (t *trial) startServer(ctx context.Context) error {
 		Directory: directory, Log: t.writer.Log(), Patience: t.run.experiment.StepTimeout, CPUs: t.run.cpus().Server})
 	if err != nil {
 		if ctx.Err() != nil {
-			return errInterrupted
+			return clients.ErrInterrupted
 		}
 		t.result.Cause = finding.CauseNoServer
 		return err
@@ -42,8 +43,8 @@ func (t *trial) startServer(ctx context.Context) error {
 // stopServer ends the server that Assay has started, and what stands before it.
 func (t *trial) stopServer() {
 	patience := serverPatience
-	if t.clients.ctx.Err() != nil {
-		patience = stopPatience
+	if t.clients.Context.Err() != nil {
+		patience = clients.StopPatience
 	}
 	for _, err := range []error{t.tested.stopProxies(), t.tested.stop(patience)} {
 		if err != nil {
@@ -68,7 +69,7 @@ func (s *ownServer) died() error {
 func (s *ownServer) blame(err error) error {
 	died := s.died()
 	switch {
-	case died == nil || errors.Is(err, errInterrupted) || errors.Is(err, server.ErrDied):
+	case died == nil || errors.Is(err, clients.ErrInterrupted) || errors.Is(err, server.ErrDied):
 		return err
 	case err == nil:
 		return died

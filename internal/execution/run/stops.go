@@ -8,6 +8,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 )
 
 // lookEveryNS is how often the conductor looks at what happens outside: whether the user wants to
@@ -40,8 +41,8 @@ type stop struct {
 
 // watchStops begins to look at the worker and what else the trial measures, until end is called. Of
 // servers whose faults are a part of the phase, Assay knows itself.
-func watchStops(clients *clients, tested *underTest, faulty bool) *stops {
-	pids := clients.pids()
+func watchStops(clients *clients.Clients, tested *underTest, faulty bool) *stops {
+	pids := clients.Pids()
 	if !faulty {
 		pids = append(pids, tested.servers.PIDs...)
 	}

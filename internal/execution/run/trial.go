@@ -12,6 +12,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
@@ -28,7 +29,7 @@ type trial struct {
 	writer  *record.TrialWriter
 	result  outcome
 	disk    *disk
-	clients *clients
+	clients *clients.Clients
 	sampler *host.Sampler
 	memory  *memoryLimit // nil: none
 	writes  hostWrites
@@ -46,9 +47,6 @@ type trial struct {
 
 	readBacks int // phases whose updates were read back
 }
-
-// errInterrupted says that the user stopped the run.
-var errInterrupted = errors.New("stopped by the user")
 
 // do runs the trial and records its result. The error is Assay's own (the run directory can't be
 // written); what happens to the store or its worker is in the result.
@@ -89,7 +87,7 @@ func (f ownFault) Unwrap() error { return f.error }
 func (f ownFault) Is(target error) bool { return target == errRunDirectory }
 
 func (t *trial) conduct(ctx context.Context) (err error) {
-	t.clients = &clients{ctx: ctx, timeout: t.run.experiment.StepTimeout}
+	t.clients = &clients.Clients{Context: ctx, Timeout: t.run.experiment.StepTimeout}
 	var ownDisk *host.OwnDisk
 	if t.store.KeepsFiles() || t.store.Server != nil {
 		if t.disk.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
@@ -128,7 +126,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	}
 	defer func() { t.removeKeys(ctx, err) }() // after the workers' end
 	defer func() {                            // after the workers' end, whose cause it knows
-		if err := t.memory.end(t.result.Memory, func() { t.clients.kill(); t.stopServer() }); err != nil {
+		if err := t.memory.end(t.result.Memory, func() { t.clients.Kill(); t.stopServer() }); err != nil {
 			t.run.view.Message(err.Error())
 		}
 	}()
@@ -139,18 +137,18 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	}
 	t.result.Memory = memoryOf()
 	if limit := t.cell.MemoryLimit; limit > 0 {
-		if t.memory, err = limitMemory(uint64(limit), t.clients.pids(), t.tested.own.processes(), t.result.Memory); err != nil {
+		if t.memory, err = limitMemory(uint64(limit), t.clients.Pids(), t.tested.own.processes(), t.result.Memory); err != nil {
 			return err
 		}
 	}
-	t.sampler = host.NewSampler(t.disk.data, t.clients.pids()...)
+	t.sampler = host.NewSampler(t.disk.data, t.clients.Pids()...)
 	if t.memory != nil {
 		t.sampler.WatchLimit(t.memory.group)
 	}
 	t.tested.watch(t.sampler)
 	t.writes = writesOf(t.store.Description.Kind, t.disk, ownDisk, t.tested.servers, t.run.writesWhy)
 	t.writes.quiet(t.sampler)
-	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, t.clients.pids,
+	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, t.clients.Pids,
 		func() host.Servers { return t.tested.servers }, t.askDurability)
 	defer func() { err = errors.Join(err, t.syncs.end()) }()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
@@ -161,9 +159,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return err
 	}
 	if t.disk.full {
-		t.clients.timeout = min(t.clients.timeout, fullPatience)
+		t.clients.Timeout = min(t.clients.Timeout, fullPatience)
 	}
-	err = t.clients.close(t.tested.own != nil)
+	err = t.clients.Close(t.tested.own != nil)
 	t.countLeft()
 	return err
 }
@@ -172,7 +170,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 func (t *trial) countLeft() {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		n, known := t.sampler.Connections()
-		if !known || n == 0 || t.clients.ctx.Err() != nil {
+		if !known || n == 0 || t.clients.Context.Err() != nil {
 			return
 		}
 		if time.Since(began) > record.ClosePatience {
@@ -185,8 +183,8 @@ func (t *trial) countLeft() {
 // checkWithoutSome does the final check of a trial of which some processes are gone, where others
 // live: what those had acknowledged is held against the store, too. err is why the phases ended.
 func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
-	living := len(t.clients.living())
-	if living == 0 || living == len(t.clients.all) || t.tested.own.died() != nil || errors.Is(err, errInterrupted) {
+	living := len(t.clients.Living())
+	if living == 0 || living == len(t.clients.All) || t.tested.own.died() != nil || errors.Is(err, clients.ErrInterrupted) {
 		return err
 	}
 	if checkErr := t.finalCheck(ctx); checkErr != nil {
@@ -194,10 +192,6 @@ func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// stopPatience is how long a worker may take to end, or a phase to stop, once the user has asked
-// for it.
-const stopPatience = 2 * time.Second
 
 func (t *trial) phases(ctx context.Context) error {
 	o := t.opening()
@@ -233,14 +227,14 @@ func (t *trial) startClients() error {
 	}
 	processes := t.run.experiment.ProcessThreads(t.cell)
 	if t.run.hub != nil {
-		if err := t.clients.start(t.run.cpus().Client, command, t.run.experiment.HereThreads(t.cell), t.writer.Log()); err != nil {
+		if err := t.clients.Start(t.run.cpus().Client, command, t.run.experiment.HereThreads(t.cell), t.writer.Log()); err != nil {
 			t.result.Cause = finding.CauseNoWorker
 			return err
 		}
 		return t.startAway(processes)
 	}
 	for _, threads := range processes {
-		if err := t.clients.start(t.run.cpus().Client, command, threads, t.writer.Log()); err != nil {
+		if err := t.clients.Start(t.run.cpus().Client, command, threads, t.writer.Log()); err != nil {
 			t.result.Cause = finding.CauseNoWorker
 			return err
 		}
@@ -250,7 +244,7 @@ func (t *trial) startClients() error {
 
 // endClients ends all workers. err is how the trial ended so far.
 func (t *trial) endClients(err error) error {
-	left, endErr := t.clients.end()
+	left, endErr := t.clients.End()
 	if left > 0 {
 		t.run.view.Message(fmt.Sprintf("the worker of trial %s left %s behind: killed", t.plan.ID, format.Plural(left, "process", "")))
 	}
@@ -261,7 +255,7 @@ func (t *trial) opening() *opening {
 	return &opening{t.run.experiment, t.cell, t.store, &t.tested, t.disk}
 }
 
-// open opens the store in a durability class: in the first client alone for a load. Loads use the
+// Open opens the store in a durability class: in the first client alone for a load. Loads use the
 // driver's weakest class, unless the server has one class only: they are not measured, and a sync a
 // record would take hours.
 func (t *trial) open(class store.Durability, load bool) error {
@@ -270,7 +264,7 @@ func (t *trial) open(class store.Durability, load bool) error {
 		threads = t.run.experiment.LoadThreads(t.cell)
 	}
 	o := t.opening()
-	opened, err := t.clients.open(o.request(class), o.definition(), threads)
+	opened, err := t.clients.Open(o.request(class), o.definition(), threads)
 	if opened.Settings != nil || err == nil {
 		t.eventual = t.store.Description.Eventual || opened.Eventual
 		t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
@@ -290,11 +284,11 @@ func (t *trial) reopen() error {
 		return nil
 	}
 	if t.result.Abilities.Sync {
-		if err := t.clients.call(control.Request{Command: control.CommandSync}, nil); err != nil {
+		if err := t.clients.Call(control.Request{Command: control.CommandSync}, nil); err != nil {
 			return fmt.Errorf("sync: %w", err)
 		}
 	}
-	if err := t.clients.call(control.Request{Command: control.CommandClose}, nil); err != nil {
+	if err := t.clients.Call(control.Request{Command: control.CommandClose}, nil); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	t.countLeft()

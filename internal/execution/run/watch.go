@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/base/clock"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 	"assay/internal/experiment/trace"
 )
 
@@ -57,7 +58,7 @@ func (p *phase) watch(ctx context.Context) error {
 		if why := p.hangs(began); why != "" {
 			p.workers.hang(why)
 			if p.end.why == record.EndedInterrupted {
-				return errInterrupted
+				return clients.ErrInterrupted
 			}
 			return p.workers.failure
 		}
@@ -89,7 +90,7 @@ func (p *phase) replied(err error) error {
 		err = sampleErr
 	}
 	if err == nil && p.end.why == record.EndedInterrupted {
-		err = errInterrupted
+		err = clients.ErrInterrupted
 	}
 	if err == nil {
 		err = p.tested.own.died()
@@ -194,7 +195,7 @@ func (p *phase) hangs(began time.Time) string {
 	if over := time.Since(began) - deadline; deadline > 0 && over > patience {
 		return fmt.Sprintf("the phase went on %.0f s after its deadline", over.Seconds())
 	}
-	if e.why == record.EndedInterrupted && time.Since(e.at) > stopPatience {
+	if e.why == record.EndedInterrupted && time.Since(e.at) > clients.StopPatience {
 		return "it did not stop"
 	}
 	if e.why == record.EndedUnanswered {
@@ -249,7 +250,7 @@ func (p *phase) endedBy(err error) record.Ending {
 	switch {
 	case err != nil && p.memory.killed():
 		return record.EndedMemory
-	case err != nil && errors.Is(err, errInterrupted):
+	case err != nil && errors.Is(err, clients.ErrInterrupted):
 		return record.EndedInterrupted
 	case err != nil && (p.end.why == record.EndedDiskFull || p.disk.noRoom(err)):
 		p.disk.full = true // by the time that this is told, files of the dead worker may have made room

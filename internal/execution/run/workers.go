@@ -9,6 +9,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/clients"
 	"assay/internal/execution/control"
 	"assay/internal/execution/phasefiles"
 	"assay/internal/experiment/trace"
@@ -16,7 +17,7 @@ import (
 
 // workers are the processes that do a phase, each its share of the threads.
 type workers struct {
-	clients  *clients
+	clients  *clients.Clients
 	file     *trace.File
 	files    *phasefiles.Files
 	specs    []trace.Spec // that agents make their traces of; nil: it is done on this machine
@@ -31,10 +32,10 @@ type workers struct {
 
 // share is what one process does of a phase: some threads of the trace, one after the other.
 type share struct {
-	client       *client
+	client       *clients.Client
 	first, count int
 	words        *counters.File // those that the process writes in the header
-	pending      pending
+	pending      clients.Pending
 	over         bool // it has replied, or is gone
 	ran          control.Ran
 }
@@ -42,12 +43,12 @@ type share struct {
 // deal parts a phase over the clients that live, the first of them first: those of agents, where the
 // phase is theirs. numbers are the agents' processes that do the shares, where groups name them.
 func (w *workers) deal(layout, numbers []int) error {
-	living := w.clients.here()
+	living := w.clients.Here()
 	if w.specs != nil {
-		living = w.clients.away()
+		living = w.clients.Away()
 	}
 	if numbers != nil && w.specs != nil {
-		named, err := w.clients.awayNumbered(numbers)
+		named, err := w.clients.AwayNumbered(numbers)
 		if err != nil {
 			return err
 		}
@@ -67,12 +68,12 @@ func (w *workers) deal(layout, numbers []int) error {
 // prepare lets each process map the files and get ready. told are the names of the store's own counters
 // that the first one tells meanwhile.
 func (w *workers) prepare(asked *control.Prepare) (told []string, err error) {
-	clients := make([]*client, len(w.shares))
-	byClient := map[*client]int{}
+	all := make([]*clients.Client, len(w.shares))
+	byClient := map[*clients.Client]int{}
 	for i, s := range w.shares {
-		clients[i], byClient[s.client] = s.client, i
+		all[i], byClient[s.client] = s.client, i
 	}
-	err = w.clients.inParallel(clients, func(c *client) error {
+	err = w.clients.InParallel(all, func(c *clients.Client) error {
 		i := byClient[c]
 		request := *asked
 		var prepared control.Prepared
@@ -82,12 +83,12 @@ func (w *workers) prepare(asked *control.Prepare) (told []string, err error) {
 				request.Clock = "monotonic" // which all processes share; the ticks of each are calibrated apart
 			}
 		}
-		if c.away != nil {
+		if c.Away != nil {
 			var err error
 			if prepared, err = w.prepareAway(w.shares[i], request); err != nil {
 				return err
 			}
-		} else if err := w.clients.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
+		} else if err := w.clients.Ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -122,8 +123,8 @@ func (w *workers) run() error {
 		var err error
 		if w.startAt > 0 {
 			run := control.Run{StartNS: w.startAt}
-			if s.client.away != nil {
-				run = s.client.away.Run(w.startAt)
+			if s.client.Away != nil {
+				run = s.client.Away.Run(w.startAt)
 			}
 			request.Run = &run
 		}
@@ -151,7 +152,7 @@ func (w *workers) await(timeout time.Duration) (done bool, err error) {
 			s.over = true
 		case errors.As(err, new(*control.Error)):
 			s.over = true
-			w.fail(w.clients.of(s.client, err))
+			w.fail(w.clients.Of(s.client, err))
 		default:
 			w.lose(s, err)
 		}
@@ -168,8 +169,8 @@ func (w *workers) fail(err error) {
 
 // lose notes that a process is gone. The others go on.
 func (w *workers) lose(s *share, err error) {
-	s.over, s.client.gone = true, err
-	gone := record.Gone{Process: s.client.number, Why: err.Error()}
+	s.over, s.client.Gone = true, err
+	gone := record.Gone{Process: s.client.Number, Why: err.Error()}
 	if start := w.startNS(); start > 0 {
 		gone.AtSeconds = float64(clock.MonotonicNS()-int64(start)) / 1e9
 	}
@@ -177,7 +178,7 @@ func (w *workers) lose(s *share, err error) {
 		w.gone = append(w.gone, gone)
 		err = fmt.Errorf("%.3g s after the start: %w", gone.AtSeconds, err)
 	}
-	w.fail(w.clients.of(s.client, err))
+	w.fail(w.clients.Of(s.client, err))
 }
 
 // hang kills the processes that have not replied.
@@ -191,16 +192,16 @@ func (w *workers) hang(why string) {
 
 // abandon kills all processes, because Assay itself can't go on.
 func (w *workers) abandon(err error) {
-	w.clients.kill()
+	w.clients.Kill()
 	for _, s := range w.shares {
-		s.over, s.client.gone = true, err
+		s.over, s.client.Gone = true, err
 	}
 }
 
 // died reports whether no process of the phase is left.
 func (w *workers) died() bool {
 	for _, s := range w.shares {
-		if s.client.gone == nil {
+		if s.client.Gone == nil {
 			return false
 		}
 	}
@@ -224,7 +225,7 @@ func (w *workers) endNS() (end uint64) {
 	start := w.startNS()
 	for _, s := range w.shares {
 		told := s.words.EndNS()
-		if told == 0 && s.client.gone == nil {
+		if told == 0 && s.client.Gone == nil {
 			return 0
 		}
 		if told == 0 {
@@ -244,7 +245,7 @@ func (w *workers) startSpreadNS() (spread int64) {
 		return 0
 	}
 	for _, s := range w.shares {
-		if s.client.gone == nil && s.words.StartNS() > 0 {
+		if s.client.Gone == nil && s.words.StartNS() > 0 {
 			after := int64(s.words.StartNS()) - w.startAt
 			spread = max(spread, after, -after)
 		}
