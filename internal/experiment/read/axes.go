@@ -146,3 +146,14 @@ func refuseValueBytes(r *resolver, parts []string, c experiment.Cell) *Error {
 func refuseThreads(r *resolver, parts []string, c experiment.Cell) *Error {
 	return r.tasks(parts, c.Threads, c.Processes)
 }
+
+// needsThem names the first phase that works on the records 0 … records−1, whatever phases before
+// it have inserted beyond them; "" if there is none.
+func (r *resolver) needsThem() string {
+	for p := range r.parts() {
+		if p.Load || !onlyInserts(p.Mix) && p.Order.Distribution != trace.Counting {
+			return p.Name
+		}
+	}
+	return ""
+}

@@ -2,33 +2,11 @@ package read
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"assay/internal/experiment"
-	"assay/internal/experiment/trace"
 )
-
-// usualValueBytes is the length of values where the file gives none.
-func (r *resolver) usualValueBytes() Count {
-	switch {
-	case len(r.file.Values.Sizes) > 0:
-		return r.meanValueBytes()
-	case len(r.file.Values.Columns) > 0:
-		return r.meanRecordBytes()
-	}
-	return defaultValueBytes
-}
-
-func (r *resolver) meanValueBytes() Count {
-	sum, weights := 0.0, 0.0
-	for _, size := range r.file.Values.Sizes {
-		sum += float64(size.Bytes) * size.Weight
-		weights += size.Weight
-	}
-	return Count(math.Round(sum / weights))
-}
 
 // cells expands the matrix. Cases are outermost; then the axes nest in their order.
 func (r *resolver) cells() *Error {
@@ -164,15 +142,4 @@ func (r *resolver) threadsHaveRecords(cells []experiment.Cell) *Error {
 		}
 	}
 	return nil
-}
-
-// needsThem names the first phase that works on the records 0 … records−1, whatever phases before
-// it have inserted beyond them; "" if there is none.
-func (r *resolver) needsThem() string {
-	for p := range r.parts() {
-		if p.Load || !onlyInserts(p.Mix) && p.Order.Distribution != trace.Counting {
-			return p.Name
-		}
-	}
-	return ""
 }

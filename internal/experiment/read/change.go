@@ -9,8 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// namedMember is an element of a list that a path names by its name.
-type namedMember interface{ memberName(n *node) string }
+// Change is a change that was asked for on the command line.
+type Change struct {
+	Flag string // "--set", or a flag for one field, such as "--threads"
+	// Path is the field: "phases.read.for". "phases.*.for" changes every measured phase. Empty: the
+	// value is PATH=VALUE.
+	Path  string
+	Value string // YAML; of an axis, 1,8 means [1, 8]
+}
 
 func (a Change) parse() (change, *Error) {
 	if a.Path == "" {
@@ -71,13 +77,6 @@ func parseSet(flag, text string) (change, *Error) {
 		return change{}, after.fail(path, "expected a value after %s=", path).hint("write null to take the field away: %s=null", path)
 	}
 	return change{path: path, at: at, value: parsed}, nil
-}
-
-func quoteForShell(text string) string {
-	if strings.ContainsAny(text, " []{}()*&|;<>$\"'\\\n\t") {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
 }
 
 // apply makes the change to a file's tree. A null value takes the field, or the member of a list,

@@ -3,7 +3,6 @@ package read
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -246,16 +245,6 @@ func parseParts(left string, parts []sequencePart) (string, error) {
 		*part.number, left = n, left[end:]
 	}
 	return left, nil
-}
-
-// meanRecordBytes is over the first records: later ones have a few digits more.
-func (r *resolver) meanRecordBytes() Count {
-	const looked = 1000
-	record, sum := r.e.Values.Record(), 0
-	for index := range uint64(looked) {
-		sum += record.Bytes(index)
-	}
-	return Count(math.Round(float64(sum) / looked))
 }
 
 // provesVersions says if records have a column that proves which write they are of.

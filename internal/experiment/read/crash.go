@@ -6,11 +6,6 @@ import (
 	"assay/internal/experiment"
 )
 
-const (
-	defaultCuts = 20
-	cutsMax     = 100_000
-)
-
 var crashKinds = []string{experiment.CrashKill, experiment.CrashPower}
 
 // CrashFile is how stores are cut off.

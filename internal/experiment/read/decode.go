@@ -59,10 +59,6 @@ func decode(n *node, into reflect.Value, path string) *Error {
 	return nil
 }
 
-func (n *node) expected(path, what string) *Error {
-	return n.at.fail(path, "expected %s, got %s", what, n.describe())
-}
-
 func decodeStruct(n *node, into reflect.Value, path string) *Error {
 	if short, ok := into.Interface().(shortForm); ok && n.kind == scalar {
 		n = &node{kind: table, at: n.at, entries: []entry{{short.shortForm(), n.at, n}}}

@@ -20,6 +20,9 @@
 //	numbers.go   numbers, sizes and durations as people write them
 //	file.go      the fields of a file
 //	forms.go     the forms of its values
+//	drivers.go   what the resolver learns of stores
+//	bounds.go    what is taken where a file says nothing, and what it may say at most
+//	resolver.go  what every topic needs: places, refusals, notes
 //	resolve.go   the order of the topics, and those without a file of their own
 //	whole.go     what holds between topics
 //
@@ -36,15 +39,19 @@
 //	follow.go    what follows from the stores
 //	groups.go    groups of clients
 //	jvm.go       clients for the JVM
-//	phases.go    phases and their mixes
+//	mix.go       the operations of a mix
+//	options.go   the options of drivers and servers
+//	phases.go    phases
 //	queries.go   queries
 //	request.go   requests of several steps
 //	server.go    servers and endpoints
-//	stores.go    stores and their options
+//	stores.go    stores
 //	tasks.go     threads and processes
+//	values.go    keys and plain values
 //
 // Beside it:
 //
+//	flow.go      a text as YAML
 //	quick.go     the experiment of stores on a command line
 //	schema.go    the JSON Schema of a file
 //	template.go  the commented example

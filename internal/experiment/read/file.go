@@ -244,3 +244,6 @@ func (s StoreFile) memberName(n *node) string {
 func (PhaseFile) memberName(n *node) string { return n.textOf("name") }
 func (GroupFile) memberName(n *node) string { return n.textOf("name") }
 func (CaseFile) memberName(n *node) string  { return n.textOf("name") }
+
+// namedMember is an element of a list that a path names by its name.
+type namedMember interface{ memberName(n *node) string }

@@ -154,9 +154,6 @@ func (s *ShareForm) fromNode(n *node, path string) *Error {
 	return nil
 }
 
-// smallestMin is the least difference that any comparison shows.
-const smallestMin = 0.03
-
 // DurationForm is a duration such as 500ms, 10s or 2m.
 type DurationForm time.Duration
 

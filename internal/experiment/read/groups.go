@@ -2,7 +2,6 @@ package read
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -10,34 +9,6 @@ import (
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 )
-
-// groupsMax bounds the groups of a phase: each is a table of its own.
-const groupsMax = 32
-
-// part is where a part of a phase stands: one of its groups, or the phase itself.
-func (r *resolver) part(p experiment.Phase, phase, part int) workResolver {
-	if len(p.Groups) == 0 {
-		return r.ofPhase(phase)
-	}
-	return r.ofPhase(phase).ofGroup(part)
-}
-
-func (r workResolver) ofGroup(number int) workResolver {
-	return workResolver{r.below("groups", fmt.Sprint(number))}
-}
-
-// parts visits each part of each phase, with the paths below it.
-func (r *resolver) parts() iter.Seq2[experiment.Phase, func(parts ...string) []string] {
-	return func(yield func(experiment.Phase, func(parts ...string) []string) bool) {
-		for i, p := range r.e.Phases {
-			for j, part := range p.Parts() {
-				if !yield(part, r.part(p, i, j).in) {
-					return
-				}
-			}
-		}
-	}
-}
 
 // grouped resolves a phase of several groups.
 func (r workResolver) grouped(p PhaseFile) (experiment.Phase, *Error) {
@@ -69,22 +40,6 @@ func (r workResolver) grouped(p PhaseFile) (experiment.Phase, *Error) {
 		}
 	}
 	return resolved, nil
-}
-
-// has says if the file has a field that is not empty.
-func (r *resolver) has(parts []string) bool {
-	n := r.root
-	for _, part := range parts {
-		next := n.field(part)
-		if next == nil {
-			next = member(n, part)
-		}
-		if next == nil {
-			return false
-		}
-		n = next
-	}
-	return n.kind != null
 }
 
 func (r workResolver) group(g GroupFile, phase *experiment.Phase) (experiment.Phase, *Error) {

@@ -11,13 +11,6 @@ import (
 	"assay/internal/experiment"
 )
 
-// What a JVM can have at all: below, it does not start.
-const (
-	heapBytesMin   = 2 << 20
-	directBytesMin = 1 << 20
-	jvmBytesMax    = 1 << 44
-)
-
 // jvm resolves which jars and which JVM an arm has, and completes its worker's command. An error that
 // wraps ErrNotHere says that Maven is missing.
 func (r storeResolver) jvm(s StoreFile, resolved *experiment.Store) (*Error, error) {

@@ -374,3 +374,7 @@ func (n *node) describe() string {
 	}
 	return n.kind.String()
 }
+
+func (n *node) expected(path, what string) *Error {
+	return n.at.fail(path, "expected %s, got %s", what, n.describe())
+}

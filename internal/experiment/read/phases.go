@@ -1,7 +1,6 @@
 package read
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -11,15 +10,6 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
-)
-
-const (
-	phasesMax     = 200 // of the 256 numbers that the contract has for phases: the harness needs some for its own
-	operationsMax = 1 << 40
-	batchMax      = 100_000
-	scanMax       = 1_000_000
-	rateMax       = 1e9
-	thetaMax      = 10
 )
 
 func (r *resolver) phases() *Error {
@@ -58,13 +48,6 @@ func (r *resolver) phases() *Error {
 			hint("add a phase such as {name: read, mix: {read: 100}, for: 10s}")
 	}
 	return r.increments()
-}
-
-// workResolver resolves a phase, or one of its groups.
-type workResolver struct{ within }
-
-func (r *resolver) ofPhase(i int) workResolver {
-	return workResolver{within{r, []string{"phases", fmt.Sprint(i)}}}
 }
 
 // phase resolves one phase; what it refuses no store could do.
@@ -172,13 +155,6 @@ func (r workResolver) mix(p PhaseFile) *Error {
 		r.note("phase %s: the weights add up to %s and are scaled to 100 %%: %s", p.Name, format.Tenths(total), experiment.Phase{Mix: p.Mix}.MixText())
 	}
 	return nil
-}
-
-// mixNames are the operations that a mix may have.
-func mixNames() []string {
-	return slices.DeleteFunc(trace.OperationNames(), func(name string) bool {
-		return name == trace.Batch.String() || name == trace.Request.String()
-	})
 }
 
 func (r workResolver) amounts(p PhaseFile, resolved *experiment.Phase) *Error {
@@ -309,25 +285,6 @@ func (r workResolver) theta(name string, theta float64) *Error {
 		return r.fail(r.in("order", "theta"), "theta is above 0 and at most %d, not %v", thetaMax, theta)
 	}
 	return nil
-}
-
-func onlyInserts(mix map[string]float64) bool {
-	for name, weight := range mix {
-		if operation, _ := trace.ParseOperation(name); weight > 0 && operation != trace.Insert && operation != trace.Add {
-			return false
-		}
-	}
-	return len(mix) > 0
-}
-
-// putsFresh says if a mix stores records that were not there.
-func putsFresh(mix map[string]float64) bool {
-	for _, o := range []trace.Operation{trace.Insert, trace.Upsert, trace.Add} {
-		if mix[o.String()] > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // needsRecords refuses a phase that reads or changes records before anything stored one.

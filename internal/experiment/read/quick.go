@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"assay/internal/experiment"
-	"assay/internal/experiment/trace"
 )
 
 // The experiment of stores that are named on the command line, where no flag says otherwise.
@@ -72,64 +71,4 @@ func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 		"  - {name: load, load: true, batch: %s}\n%s",
 		name, yamlText(question, true), strings.Join(stores, ", "), quickRecords, quickBatch, strings.Join(phases, ""))
 	return Source{Text: []byte(text), Changes: changes, FromStores: true}, nil
-}
-
-type weight struct {
-	operation, text string
-	number          float64
-}
-
-// parseMix reads "read=95,update=5"; a lone operation has the weight 100.
-func parseMix(text string) (weights []weight, mistake error) {
-	in := newSource("--mix "+quoteForShell(text), text, true)
-	column := 1
-	for _, part := range strings.Split(text, ",") {
-		name, number, given := strings.Cut(part, "=")
-		if !given {
-			name, number, given = strings.Cut(part, ":")
-		}
-		at := place{in: in, line: 1, column: column, width: max(len(part), 1)}
-		column += len(part) + 1
-		name, number = strings.TrimSpace(name), strings.TrimSpace(number)
-		if !given {
-			number = "100"
-		}
-		number = strings.TrimSuffix(number, "%")
-		if !slices.Contains(mixNames(), name) {
-			return nil, unknownOperation(at.shifted(0, max(len(name), 1)), "mix", name)
-		}
-		parsed, ok := parseNumber(number)
-		if !ok || parsed < 0 {
-			return nil, at.fail("mix", "expected OPERATION=WEIGHT, got %q", part).hint("such as --mix read=95,update=5")
-		}
-		if slices.ContainsFunc(weights, func(w weight) bool { return w.operation == name }) {
-			return nil, at.fail("mix", "%s is in the mix twice", name)
-		}
-		weights = append(weights, weight{name, number, parsed})
-	}
-	return weights, nil
-}
-
-// otherOperations are names that other benchmarks give to operations, and what each may mean here.
-var otherOperations = map[string]string{
-	"get": "read", "reads": "read", "select": "read",
-	"put":       "update (records that exist), insert (new records) or upsert",
-	"set":       "update (records that exist), insert (new records) or upsert",
-	"write":     "update (records that exist), insert (new records) or upsert",
-	"writes":    "update (records that exist), insert (new records) or upsert",
-	"overwrite": "update", "remove": "delete", "del": "delete", "range": "scan", "iterate": "scan",
-	"rmw": "read_modify_write", "cas": "compare_and_swap",
-	"readmodifywrite": "read_modify_write",
-}
-
-func unknownOperation(at place, path, name string) *Error {
-	e := at.fail(path, "unknown operation %q", name)
-	if name == trace.Batch.String() {
-		return at.fail(path, "a batch is not an operation of a mix").
-			hint("put batch: N beside the mix: its writes then go in batches of N")
-	}
-	if meant := otherOperations[strings.ToLower(name)]; meant != "" {
-		return e.hint("expected %s", meant)
-	}
-	return e.hint("expected one of %s", strings.Join(mixNames(), ", ")).near(name, mixNames())
 }

@@ -62,13 +62,6 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	return nil
 }
 
-func optionNames(options []store.Option) (names []string) {
-	for _, o := range options {
-		names = append(names, o.Name)
-	}
-	return names
-}
-
 // portMax is the largest number of a TCP or UDP port.
 const portMax = 1<<16 - 1
 

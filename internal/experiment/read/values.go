@@ -1,0 +1,124 @@
+package read
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+)
+
+func (r *resolver) keys() *Error {
+	k := r.file.Keys
+	shape := keyval.KeyShape{
+		Format: keyval.KeyFormat(orText(string(k.Format), string(keyval.Binary))), Suffix: k.Suffix, Scatter: k.Scatter,
+	}
+	if k.Prefix != nil {
+		shape.Prefix = *k.Prefix
+	}
+	if k.Digits != nil {
+		shape.Digits = int(min(*k.Digits, 1<<30))
+	}
+	if k.First != nil {
+		shape.First = uint64(*k.First)
+	}
+	if k.Bytes != nil {
+		shape.Bytes = int(min(*k.Bytes, 1<<30))
+	}
+	switch {
+	case shape.Format == keyval.Binary && k.Bytes == nil:
+		shape.Bytes = defaultKeyBytes
+	case shape.Format != keyval.Binary && k.Bytes != nil:
+		return r.fail([]string{"keys", "bytes"}, "%s keys are as long as their digits: they take no bytes", shape.Format)
+	case shape.Format == keyval.YCSB && k.Prefix == nil:
+		shape.Prefix = "user"
+	}
+	if err := shape.Check(); err != nil {
+		return r.fail([]string{"keys"}, "%v", err)
+	}
+	r.e.Keys = shape
+	return nil
+}
+
+// namespace makes room in the keys for the trial's name, where one of the stores is a server that
+// outlives the trial and may hold others' keys. All stores then have such keys, so that they
+// are equally long.
+func (r *resolver) namespace() *Error {
+	server := slices.ContainsFunc(r.e.Stores, func(s experiment.Store) bool {
+		return s.Outlives() && !(s.Description.KeyText && r.e.Keys.Format == keyval.Binary)
+	})
+	if !server {
+		return nil
+	}
+	r.e.KeyNamespace = true
+	r.e.Keys.Prefix = experiment.KeyPlaceholder + r.e.Keys.Prefix
+	if err := r.e.Keys.Check(); err != nil {
+		return r.fail([]string{"keys"}, "on a server, keys begin with %d bytes that name the trial: %v", len(experiment.KeyPlaceholder), err)
+	}
+	return nil
+}
+
+func (r *resolver) values() *Error {
+	v := r.file.Values
+	repeated := defaultRepeated
+	if v.Repeated != nil {
+		repeated = *v.Repeated
+	}
+	if repeated < 0 || repeated > 1 {
+		return r.fail([]string{"values", "repeated"}, "repeated is a share of each value, 0 to 1, not %v", repeated)
+	}
+	pool := orCount64(v.PoolBytes, defaultPoolBytes)
+	r.e.Values = experiment.Values{RepeatedPermille: int(repeated*1000 + 0.5), PoolBytes: int(min(pool, 1<<40))}
+	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille, TrialTag: 1} // each trial has its own
+	if err := shape.Check(); err != nil {
+		return r.fail([]string{"values", "pool_bytes"}, "%v", err)
+	}
+	if len(v.Sizes) > 0 && len(v.Bytes) > 0 {
+		return r.fail([]string{"values", "sizes"}, "values have either bytes or sizes, not both")
+	}
+	if len(v.Sizes) > sizesMax {
+		return r.fail([]string{"values", "sizes"}, "%d sizes: at most %d", len(v.Sizes), sizesMax)
+	}
+	for i, size := range v.Sizes {
+		at := []string{"values", "sizes", fmt.Sprint(i)}
+		if size.Bytes > valueBytesMax {
+			return r.fail(append(at, "bytes"), "a value has at most 1 GiB")
+		}
+		if size.Weight <= 0 || size.Weight > 1e12 {
+			return r.fail(append(at, "weight"), "each size needs a weight above 0 (and at most 1e12)")
+		}
+		r.e.Values.Sizes = append(r.e.Values.Sizes, experiment.Size{Bytes: int(size.Bytes), Weight: size.Weight})
+	}
+	return nil
+}
+
+// meanRecordBytes is over the first records: later ones have a few digits more.
+func (r *resolver) meanRecordBytes() Count {
+	const looked = 1000
+	record, sum := r.e.Values.Record(), 0
+	for index := range uint64(looked) {
+		sum += record.Bytes(index)
+	}
+	return Count(math.Round(float64(sum) / looked))
+}
+
+// usualValueBytes is the length of values where the file gives none.
+func (r *resolver) usualValueBytes() Count {
+	switch {
+	case len(r.file.Values.Sizes) > 0:
+		return r.meanValueBytes()
+	case len(r.file.Values.Columns) > 0:
+		return r.meanRecordBytes()
+	}
+	return defaultValueBytes
+}
+
+func (r *resolver) meanValueBytes() Count {
+	sum, weights := 0.0, 0.0
+	for _, size := range r.file.Values.Sizes {
+		sum += float64(size.Bytes) * size.Weight
+		weights += size.Weight
+	}
+	return Count(math.Round(sum / weights))
+}
