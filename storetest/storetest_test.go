@@ -126,6 +126,7 @@ func TestHonestDriversPass(t *testing.T) {
 var failures = map[string][]string{
 	"lies-wrong-value":        {"value-lengths", "buffers", "overwrite"},
 	"lies-damaged-value":      {"value-lengths", "overwrite"},
+	"lies-empty-value":        {"value-lengths", "overwrite"},
 	"lies-lost-writes":        {"overwrite", "value-lengths", "survives-kill", "reopen"},
 	"lies-all-lost":           {"overwrite", "value-lengths", "batch", "survives-kill", "reopen"},
 	"lies-swallowed-errors":   {"limits"},

@@ -17,7 +17,7 @@ var (
 	beforeRanks = []detector{LessWork, detectNotOnDisk, detectSharedLiars}
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
-		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
+		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectRanOut, detectConflicts, detectServerShares,
 		detectServerFaults,
 		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,

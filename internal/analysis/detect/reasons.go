@@ -10,7 +10,7 @@ var noRank = map[facts.ReasonKind]finding.Code{
 	facts.ReasonInterrupted: "no-rank interrupted", facts.ReasonMachine: "no-rank machine",
 	facts.ReasonNothingDone: "no-rank nothing-done", facts.ReasonIdle: "no-rank nothing-done",
 	facts.ReasonQuota: "no-rank quota", facts.ReasonUnsteady: "no-rank unsteady",
-	facts.ReasonFaults:  "no-rank server-faults",
+	facts.ReasonFaults: "no-rank server-faults", facts.ReasonVain: "no-rank vain",
 	facts.ReasonHarness: "no-rank harness", facts.ReasonOpenLoad: "no-rank open-load",
 }
 

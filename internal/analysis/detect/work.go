@@ -40,13 +40,15 @@ type workJudge struct {
 	t     *facts.Table
 	past  past
 	found []finding.Finding
+	// ranOut: the records were deleted, so that what operations find hangs on when they come.
+	ranOut bool
 }
 
 // LessWork finds arms that did less work an operation than the trace asked for, or than the
 // others of the table. Where what they did can't be compared, it says so.
 func LessWork(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	for _, t := range tables {
-		j := workJudge{t: t, past: pastOf(run, t)}
+		j := workJudge{t: t, past: pastOf(run, t), ranOut: t.RanOut() > facts.VainShareMax}
 		for _, name := range operationNames(t) {
 			all := workOf(t, name)
 			j.judgeItems(name, all)
@@ -101,8 +103,12 @@ func workOf(t *facts.Table, name string) (all []workDone) {
 				if operation.Name != name {
 					continue
 				}
-				w.ok, w.items, w.miss = w.ok+operation.OK, w.items+operation.Items, w.miss+operation.Miss
-				w.hits += operation.Good() - operation.Miss
+				miss := operation.Miss
+				if operation.Vain != nil { // not every driver tells a delete of nothing from a delete
+					miss = *operation.Vain
+				}
+				w.ok, w.items, w.miss = w.ok+operation.OK, w.items+operation.Items, w.miss+miss
+				w.hits += operation.Good() - min(miss, operation.Good())
 				if operation.ItemsOwed == nil {
 					w.owedKnown = false
 				} else {
@@ -215,7 +221,7 @@ func (j *workJudge) judgeItems(name string, all []workDone) {
 	for i := range all {
 		w := &all[i]
 		switch {
-		case w.ok == 0:
+		case w.ok == 0, j.ranOut && !w.owedKnown:
 		case w.owedKnown && w.owed > 0:
 			if float64(w.items) < float64(w.owed)*(1-workTolerance) {
 				j.tell(w.row.Arm, "", finding.SeenItemsOwedParams{Operation: name, Items: w.itemsEach(),
@@ -230,6 +236,9 @@ func (j *workJudge) judgeItems(name string, all []workDone) {
 }
 
 func (j *workJudge) judgeMisses(name string, all []workDone) {
+	if j.ranOut {
+		return // whose driver counts a delete of nothing as a miss tells the truth: detectRanOut says what is so of all
+	}
 	var fewest *workDone
 	for i := range all {
 		if w := &all[i]; fewest == nil || w.missed() < fewest.missed() {
@@ -245,6 +254,34 @@ func (j *workJudge) judgeMisses(name string, all []workDone) {
 		j.tell(w.row.Arm, because, finding.SeenMissesParams{Operation: name, Share: w.missed(),
 			Other: fewest.row.Arm, OtherShare: fewest.missed(), Because: because})
 	}
+}
+
+// detectRanOut names the arms whose operations had nothing to do, because deletes had removed the records.
+func detectRanOut(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
+		share := r.VainShare()
+		if share <= facts.VainShareMax {
+			return
+		}
+		var evidence []finding.Evidence
+		var longest *float64
+		for _, o := range r.Used() {
+			for _, operation := range o.Phase.Calls() {
+				if operation.Vain == nil || *operation.Vain == 0 {
+					continue
+				}
+				seen := finding.SeenVainParams{Operation: operation.Name, Vain: *operation.Vain, Of: operation.OK + operation.Miss}
+				if operation.Name == trace.Delete.String() {
+					if seen.Seconds = o.RecordsLasted(); longest == nil || seen.Seconds != nil && *seen.Seconds > *longest {
+						longest = seen.Seconds
+					}
+				}
+				evidence = append(evidence, seenIn(o, finding.New(seen)))
+			}
+		}
+		found = append(found, placed(t, r.Arm, finding.RanOutParams{At: atOf(t, r.Arm), Share: share, Records: t.Parameters.Records, Seconds: longest, Fixed: t.FixedWork}, evidence...))
+	})
+	return found
 }
 
 // detectConflicts names the arms that refused operations because of others, such as a deadlock's

@@ -42,6 +42,33 @@ func missing(o *record.Operation, share float64) {
 	o.OK -= o.Miss
 }
 
+// Of a store whose driver tells a delete of nothing from a delete, and one that does not, neither is accused:
+// what is said is that both ran out of records. A few that found nothing change no rate.
+func TestRanOutOfRecords(t *testing.T) {
+	for share, want := range map[float64]int{0.97: 3, 0.06: 3, 0.04: 0} {
+		run := doingIn("delete", func(arm string, o *record.Operation) {
+			vain := uint64(share * float64(o.OK))
+			o.Vain = &vain
+			if arm == "elm" {
+				missing(o, share)
+			}
+		})
+		result := resulttest.ResultOf(t, run)
+		told := 0
+		for _, f := range result.Findings {
+			switch f.Code {
+			case finding.RanOut:
+				told++
+			case finding.LessWork, finding.WorkIncomparable:
+				t.Errorf("%.0f %% in vain: %s", 100*share, finding.Text(f.Message))
+			}
+		}
+		if told != want {
+			t.Errorf("%.0f %% in vain: told of %d arms, expected %d", 100*share, told, want)
+		}
+	}
+}
+
 func TestLessWorkHasNoRank(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -332,6 +332,9 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 	if faulty := r.Count((*Observation).Faulty); faulty > 0 {
 		add(Reason{Kind: ReasonFaults, Blocks: faulty, Of: used})
 	}
+	if used > 0 && !t.FixedWork && t.RanOut() > VainShareMax {
+		add(Reason{Kind: ReasonVain, Share: r.VainShare()})
+	}
 	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBoundShare {
 		add(Reason{Kind: ReasonHarness, Share: min(*r.HarnessShare, 1)})
 	}

@@ -140,6 +140,21 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 		{"a block without work", func(run *record.Run) {
 			resulttest.Pace(run, resulttest.Trials(run, "oak")[2], "put", resulttest.Times(0))
 		}, "no-rank nothing-done"},
+		{"deletes of what was not there", func(run *record.Run) { // of another arm: it is compared by how fast it emptied its store
+			for _, e := range resulttest.Trials(run, "ash") {
+				o := &resulttest.PhaseOf(e, "put").Operations[0]
+				vain := o.OK / 10
+				o.Name, o.Vain = "delete", &vain
+			}
+		}, "no-rank vain"},
+		{"scans of what deletes have left", func(run *record.Run) {
+			for arm, each := range map[string]uint64{"oak": 2, "ash": 50, "elm": 50} {
+				for _, e := range resulttest.Trials(run, arm) {
+					o := &resulttest.PhaseOf(e, "put").Operations[0]
+					o.Name, o.Items, o.Vain = "scan", each*o.OK, new(uint64)
+				}
+			}
+		}, "no-rank vain"},
 		{"harness-bound", func(run *record.Run) { resulttest.PaceAll(run, "null", "put", resulttest.Times(0.012)) }, "no-rank harness"},
 		{"open load", func(run *record.Run) { resulttest.PhaseNamedIn(run, "put").Rate = 1000 }, "no-rank open-load"},
 		{"ended by the quota at once", func(run *record.Run) {

@@ -109,7 +109,7 @@ type Reason struct {
 	Kind       ReasonKind
 	Blocks, Of int             // in how many blocks, of ReasonIdle, ReasonQuota, ReasonUnsteady and ReasonFaults
 	Course     series.Kind     // of ReasonUnsteady
-	Share      float64         // of an operation that is the harness, of ReasonHarness
+	Share      float64         // of an operation that is the harness, of ReasonHarness; of operations that had nothing to do, of ReasonVain
 	Why        string          // of ReasonLeftOut, in the driver's words
 	Cause      finding.Code    // of ReasonEnded, where the trial has one
 	Told       finding.Message // of those that have words already: what the trial says, or the grave finding
@@ -136,6 +136,7 @@ const (
 	ReasonQuota // the disk quota ended the phase so soon that it is only a beginning
 	ReasonUnsteady
 	ReasonFaults // servers were taken down in it, as the experiment asks
+	ReasonVain   // deletes had removed the records that operations were to find
 	ReasonHarness
 	ReasonOpenLoad
 )

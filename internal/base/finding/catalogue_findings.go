@@ -6,6 +6,7 @@ const (
 	TrialFailed      Code = "trial-failed"
 	TrialsMissing    Code = "trials-missing"
 	RunIncomplete    Code = "run-incomplete"
+	RanOut           Code = "ran-out-of-records"         // deletes removed the records, and operations had nothing to do
 	LessWork         Code = "did-less-work"              // fewer records an operation, or more misses, than the trace or the others
 	WorkIncomparable Code = "did-less-work incomparable" // likewise, but the data depends on the arm's speed
 	NotOnDisk        Code = "not-on-disk"                // files are too small for what a class that survives the process acknowledged
@@ -116,6 +117,16 @@ var _ = register(
 		Says:   `{{.arm}} found less than others in {{.place}}; the data depends on each store's speed, so the work is not comparable.`,
 		Many:   `{{list .Arms}} found less than others in {{list .Places}}; the data depends on each store's speed.`,
 		Remedy: "compare in a phase that only reads, or give the phases before it operations instead of time"},
+	Entry{Example: RanOutParams{At: example, Share: 0.97, Records: 5000, Seconds: Known(0.05)}, Severity: Warning,
+		Says: `{{.arm}}: {{percent .share}} of the operations in {{.place}} had nothing to do, because deletes had removed the records{{if .seconds}} within {{seconds .seconds}}{{end}}.` +
+			`{{if not .fixed}} A rate there is no work, and has no rank.{{end}}`,
+		Many: `{{list .Arms}}: up to {{percent .max_share}} of the operations in {{list .Places}} had nothing to do, because deletes had removed the records.` +
+			`{{if not .fixed}} A rate there is no work, and has no rank.{{end}}`,
+		Also:   []Parameters{RanOutParams{At: example, Share: 0.37, Records: 5000, Fixed: true}},
+		Remedy: `give the phase a number of operations that its {{count .records}} records last for (operations: {{count .records}}), or more records`},
+	Entry{Example: SeenVainParams{Operation: "delete", Vain: 16206517, Of: 16221517, Seconds: Known(0.05)},
+		Also: []Parameters{SeenVainParams{Operation: "read", Vain: 970, Of: 1000}},
+		Says: `{{count .vain}} of {{plural .of .operation ""}} operations had nothing to do{{if .seconds}}; the records lasted for {{seconds .seconds}} at most{{end}}`},
 	Entry{Example: SeenItemsParams{Operation: "scan", Items: 9.5, Other: "pebble", OtherItems: 10.0, Because: "growth"},
 		Says: `{{number .items}} records a {{.operation}}, {{.other}} has {{number .other_items}}` + honestBecause},
 	Entry{Example: SeenItemsOwedParams{Operation: "scan", Items: 9.5, Owed: 10.0},
@@ -206,6 +217,25 @@ type SeenSizesParams struct {
 }
 
 func (SeenSizesParams) code() Code { return SeenSizes }
+
+// RanOutParams is of operations that had nothing to do in a trial that deletes.
+type RanOutParams struct {
+	At
+	Share   float64  // of the arm's operations
+	Records uint64   // that were loaded
+	Seconds *float64 // within which the last one was deleted, in the trial in which that took longest; nil: not known
+	Fixed   bool     // all arms did the same operations, so that their times compare
+}
+
+func (RanOutParams) code() Code { return RanOut }
+
+type SeenVainParams struct {
+	Operation string
+	Vain, Of  uint64
+	Seconds   *float64 // until the last record was deleted; nil: not known
+}
+
+func (SeenVainParams) code() Code { return "seen vain" }
 
 type StoppedEarlyParams struct {
 	At

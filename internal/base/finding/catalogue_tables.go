@@ -62,6 +62,8 @@ var _ = register(
 		Says: `no steady state in {{.blocks}} of {{plural .of "block" ""}}{{if .course}} ({{.course}}){{end}}`},
 	Entry{Example: NoRankParams{Code: "no-rank server-faults", Blocks: 3, Of: 3},
 		Says: `servers were taken down in it, as the experiment asks`},
+	Entry{Example: NoRankParams{Code: "no-rank vain", Share: 0.97}, Also: []Parameters{NoRankParams{Code: "no-rank vain"}},
+		Says: `{{if .share}}{{percent .share}} of its operations had nothing to do: the records were deleted{{else}}other stores ran out of records{{end}}`},
 	Entry{Example: NoRankParams{Code: "no-rank harness", Share: 0.62},
 		Says: `harness-bound: {{percent .share}} of each operation is the harness`},
 	Entry{Example: NoRankParams{Code: "no-rank open-load"}, Says: `open load: the experiment set the rate; compare latencies`},

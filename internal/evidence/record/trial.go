@@ -306,6 +306,10 @@ type Operation struct {
 	// ItemsOwed are the fewest records that the operations that were ok can have scanned, found or
 	// counted, by the trace and what was certainly there all through the phase. Nil: not known.
 	ItemsOwed *uint64 `json:"items_owed,omitempty"`
+	// Vain is how many of those that were ok or missed had nothing to do at least: deletes of what was not
+	// there, by the trace or by the store's word; reads, scans and queries that found nothing. Nil: nothing
+	// was deleted in the trial.
+	Vain *uint64 `json:"vain,omitempty"`
 
 	MaxNS uint64 `json:"max_ns"` // exact
 
@@ -329,12 +333,7 @@ func (o *Operation) Add(other *Operation) {
 	o.BytesWritten, o.BytesRead, o.Items = o.BytesWritten+other.BytesWritten, o.BytesRead+other.BytesRead, o.Items+other.Items
 	o.MaxNS = max(o.MaxNS, other.MaxNS)
 	o.Service, o.Response = histogram.Sum(o.Service, other.Service), histogram.Sum(o.Response, other.Response)
-	if o.ItemsOwed == nil || other.ItemsOwed == nil {
-		o.ItemsOwed = nil
-	} else {
-		owed := *o.ItemsOwed + *other.ItemsOwed
-		o.ItemsOwed = &owed
-	}
+	o.ItemsOwed, o.Vain = sumKnown(o.ItemsOwed, other.ItemsOwed), sumKnown(o.Vain, other.Vain)
 	for _, q := range other.Questions {
 		at := slices.IndexFunc(o.Questions, func(known Question) bool { return known.Query == q.Query })
 		if at < 0 {
@@ -343,6 +342,15 @@ func (o *Operation) Add(other *Operation) {
 		}
 		o.Questions[at].Add(&q.Operation)
 	}
+}
+
+// sumKnown adds two counts; nil where one is not known.
+func sumKnown(a, b *uint64) *uint64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := *a + *b
+	return &sum
 }
 
 // Operations returns the results of slots by operation: those of one that asks are its questions.

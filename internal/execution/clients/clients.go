@@ -53,9 +53,9 @@ func (w AgentWorker) Send(r control.Request) (Pending, error) { return w.Worker.
 type Client struct {
 	Process
 	Away    *AgentWorker // nil: it is of this machine
-	Number  int         // from 0 on
-	threads int         // that the phases give it at most
-	Gone    error       // why its process ended, or was killed, before its time; nil: it was not
+	Number  int          // from 0 on
+	threads int          // that the phases give it at most
+	Gone    error        // why its process ended, or was killed, before its time; nil: it was not
 
 	dismissed bool // it was killed at the end
 }

@@ -4,7 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
@@ -70,15 +70,35 @@ func (c *content) lengthMax() int {
 	return c.experiment.ValueBytesMax(c.cell)
 }
 
+// alone reports whether nobody else's records have the trial's keys.
+func (c *content) alone() bool { return c.namespace != "" || !c.store.Outlives() }
+
 // shortLengths are the lengths of values that have no room for a stamp.
 func (c *content) shortLengths() (lengths uint32) {
 	if c.experiment.Values.Record() != nil {
 		return 0
 	}
-	for _, size := range c.sizes() {
-		lengths |= keyval.ShortLength(size.Bytes)
+	for _, bytes := range c.lengths() {
+		lengths |= keyval.ShortLength(bytes)
 	}
 	return lengths
+}
+
+// lengths are those of all values that the trial writes, some of them more than once.
+func (c *content) lengths() (all []int) {
+	for _, size := range c.sizes() {
+		all = append(all, size.Bytes)
+	}
+	for i := range c.experiment.Phases {
+		for _, part := range c.experiment.Phases[i].Parts() {
+			for _, step := range part.Request {
+				if step.Bytes > 0 {
+					all = append(all, step.Bytes)
+				}
+			}
+		}
+	}
+	return all
 }
 
 func (c *content) sizes() []trace.Size {
@@ -100,21 +120,8 @@ func (c *content) expects(present uint64, reached trace.Spans) expected {
 		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
 		know.queries = c.experiment.Values.QueryShapes()
 	} else {
-		know.values.least = math.MaxUint64
-		for _, size := range c.sizes() {
-			know.values.least = min(know.values.least, uint64(size.Bytes))
-			know.values.most = max(know.values.most, uint64(size.Bytes))
-		}
-		for i := range c.experiment.Phases {
-			for _, part := range c.experiment.Phases[i].Parts() {
-				for _, step := range part.Request {
-					if step.Bytes > 0 {
-						know.values.least = min(know.values.least, uint64(step.Bytes))
-						know.values.most = max(know.values.most, uint64(step.Bytes))
-					}
-				}
-			}
-		}
+		lengths := c.lengths()
+		know.values = within64{uint64(slices.Min(lengths)), uint64(slices.Max(lengths))}
 	}
 	if !c.store.Outlives() { // a server may keep records of other trials
 		know.may = reached.With(trace.Span{Below: c.cell.Records})

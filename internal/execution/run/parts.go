@@ -17,6 +17,7 @@ import (
 type part struct {
 	asked    *experiment.Phase
 	file     *trace.File
+	from     int // the first of its threads in the phase's trace
 	counters *counters.File
 	last     counters.Sample
 	slots    []bool // which slots of the trace the part has; nil: all
@@ -37,7 +38,7 @@ func partsOf(asked *experiment.Phase, file *trace.File, c *counters.File) (parts
 	for i := range of {
 		from, to := bounds[i], bounds[i+1]
 		p := newPart(&of[i], file.Part(from, to), c.Part(from, to))
-		p.slots = p.file.Does()
+		p.from, p.slots = from, p.file.Does()
 		parts = append(parts, p)
 	}
 	return parts
@@ -124,6 +125,13 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 	all := slotResults(p.last.Totals)
 	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, name)
 	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all, name)...)
+	if know.deletes {
+		var deletable *uint64
+		if most, known := know.mayDelete(in.trace.file, p.from, p.from+len(p.file.Threads), know.begun, know.own); known {
+			deletable = &most
+		}
+		noteVain(all, p.file.Operations, deletable)
+	}
 	r.Operations, r.Steps = p.operations(all, r.Open)
 	seconds := float64(phase.elapsedNS) / 1e9
 	p.milestones.look(p.last.Acknowledged, seconds)

@@ -16,12 +16,12 @@ func TestPast_add(t *testing.T) {
 		{Stride: 2, Entries: []trace.Entry{trace.MakeEntry(trace.Insert, 101, 0, true)}},
 	}}
 	var p past
-	p.add(audit.Phase{}, inserts, []uint64{3, 2}, 0)
+	p.add(audit.Phase{}, inserts, []uint64{3, 2}, []uint64{3, 2}, 0)
 	if p.loaded != 0 || p.fresh != inserts.IndexEnd([]uint64{3, 2}) || len(p.phases) != 1 {
 		t.Errorf("after inserts: %+v", p)
 	}
 	fresh := p.fresh
-	p.add(audit.Phase{}, inserts, []uint64{0, 0}, 50)
+	p.add(audit.Phase{}, inserts, []uint64{0, 0}, []uint64{0, 0}, 50)
 	if p.loaded != 50 || p.fresh != fresh || len(p.phases) != 2 {
 		t.Errorf("what a phase did not do was forgotten or added: %+v", p)
 	}

@@ -41,7 +41,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if p.Load {
 		loaded = t.cell.Records
 	}
-	t.past.add(out.done, file, out.last.Attempted, loaded)
+	t.past.add(out.done, file, out.last.Attempted, out.last.Acknowledged, loaded)
 	runErr := out.err
 	if runErr == nil && p.Load && out.gaveUp != "" {
 		t.result.Cause = finding.CauseSilent
@@ -97,6 +97,10 @@ func (t *trial) input(p *experiment.Phase, position int) (*phaseInput, error) {
 	in.remote = t.run.hub != nil && !p.Load
 	in.layout, in.numbers, in.sampleEvery = layoutOf(p, t.cell, len(file.Threads)), p.ProcessNumbers(), t.samplePeriod(p)
 	in.know = t.content.expects(request.MustHitBelow, t.past.reached)
+	in.know.vanishing = t.past.vanishing
+	if t.content.alone() {
+		in.know.own = t.past.written()
+	}
 	in.faults = t.faultsOf(p)
 	first := t.inspect()
 	if len(t.result.Phases) > 0 {

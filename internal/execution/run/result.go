@@ -54,6 +54,10 @@ func (p *phase) counted() (record.Phase, [][]finding.Message) {
 		know.may = know.may.With(p.file.IndexesReached(p.read.last.Attempted)...)
 	}
 	know.writes = overwritesIn(p.file)
+	if know.deletes = know.deletes || deletesIn(p.file); know.deletes && know.own != nil {
+		know.own = know.own.With(p.file.IndexesReached(p.read.last.Attempted)...)
+	}
+	know.begun = p.read.last.Attempted
 	var results []record.Phase
 	var problems [][]finding.Message
 	for _, one := range p.parts {

@@ -32,6 +32,7 @@
 //	result.go     its record, put together
 //	tally.go      counters to results; do the counts add up?
 //	work.go       is that the work that the trace asks for? (keysafter.go: what a scan must find)
+//	vain.go       which of it had nothing to do: deletes of what was not there
 //	plausible.go  can its times be?
 //	outside.go    are they what was seen from outside?
 //	stops.go      what stopped it from outside; silence.go: stores that answer nothing any more

@@ -308,6 +308,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 		{name: misbehave.Prints, state: record.OK},
 		{name: "lies-wrong-value", state: record.Marked, mark: string(finding.FaultWrong)},
 		{name: "lies-damaged-value", state: record.Marked, mark: string(finding.FaultWrong)},
+		{name: "lies-empty-value", state: record.Marked, mark: string(finding.FaultWrong)},
 		{name: "lies-lost-writes", state: record.Marked, mark: string(finding.FaultStale)},
 		{name: "lies-all-lost", state: record.Marked, mark: string(finding.FaultLost)},
 		{name: "lies-stale-value", state: record.Marked, mark: string(finding.FaultStale)},

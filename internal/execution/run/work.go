@@ -21,10 +21,13 @@ type expected struct {
 	queries []*keyval.QueryShape
 	present uint64      // records 0 … present−1 are there all through the phase
 	may     trace.Spans // indexes that may have a record; nil: there may be records that are not this trial's
+	own     trace.Spans // indexes of which the trial itself may have made a record; nil: those of others may be among them
 	verify  bool        // values that were read are checked, and sums of sort columns counted
 	answers bool        // the driver stores records: the null driver scans, finds and counts what it likes
 	values  within64    // bytes of each value that the trial has written or will write
 	writes  bool        // another group of the phase writes or deletes meanwhile
+	vanishing
+	begun []uint64 // entries of each thread of the phase
 }
 
 // presentSlack is the share of records that scans, queries and counts may miss where others write

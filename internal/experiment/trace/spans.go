@@ -53,3 +53,13 @@ func (s Spans) At(k uint64) uint64 {
 	}
 	return s[i].From + k
 }
+
+// Has reports whether an index is among them.
+func (s Spans) Has(index uint64) bool {
+	for _, span := range s {
+		if index >= span.From && index < span.Below {
+			return true
+		}
+	}
+	return false
+}

@@ -103,6 +103,10 @@ var behaviours = []behaviour{
 		}
 		return value, err
 	}},
+	{name: "lies-empty-value", summary: "returns the empty value for each record", get: func(h *handle, key, buf []byte) ([]byte, error) {
+		_, err := h.honest.get(key)
+		return buf[:0], err
+	}},
 	{name: "lies-damaged-value", summary: "flips a bit at the end of each value", get: func(h *handle, key, buf []byte) ([]byte, error) {
 		value, err := h.honest.get(key)
 		if err != nil || len(value) == 0 {
