@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/drivers"
+	"assay/internal/base/bounded"
 	"assay/internal/base/format"
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/host"
@@ -364,7 +365,7 @@ func runWait(pid int) (wait time.Duration) {
 	}
 	for _, file := range files {
 		var ran, waited int64
-		if text, err := os.ReadFile(file); err == nil { // else the thread has ended
+		if text, err := bounded.Kernel(file); err == nil { // else the thread has ended
 			if _, err := fmt.Sscan(string(text), &ran, &waited); err == nil {
 				wait += time.Duration(waited)
 			}

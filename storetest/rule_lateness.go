@@ -3,13 +3,13 @@ package storetest
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/clock"
 	"assay/internal/evidence/counters"
 	"assay/internal/experiment/trace"
@@ -131,7 +131,7 @@ func isStopped(pid int) (bool, error) {
 		return false, err
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
+		text, err := bounded.Kernel(name)
 		if err != nil {
 			return false, fmt.Errorf("looking whether the worker has stopped: %w", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"go.etcd.io/etcd/client/v3"
 
 	"assay/drivers/internal/wire"
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -172,7 +172,7 @@ func metricsOf(ctx context.Context, client *http.Client, endpoint string) (map[s
 	if err != nil {
 		return nil, failure("metrics", errors.Unwrap(err))
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	text, err := bounded.Read(response.Body, 16<<20)
 	if err = errors.Join(err, response.Body.Close()); err != nil {
 		return nil, fmt.Errorf("etcd: metrics: %w", err)
 	}

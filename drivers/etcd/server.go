@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/bounded"
 	"assay/internal/execution/server"
 	"assay/store"
 )
@@ -117,7 +117,7 @@ func post(ctx context.Context, i *server.Instance, path, body string) error {
 		return err
 	}
 	const answerMax = 4 << 10
-	text, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
+	text, err := bounded.Read(response.Body, answerMax)
 	if response.StatusCode != http.StatusOK {
 		err = errors.Join(err, fmt.Errorf("%s: %s: %s", path, response.Status, text))
 	}

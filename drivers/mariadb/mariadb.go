@@ -27,6 +27,7 @@ import (
 
 	"assay/drivers/internal/sqlkv"
 	"assay/drivers/internal/wire"
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -173,12 +174,11 @@ func password(file string) (string, error) {
 	if file == "" {
 		return os.Getenv(passwordVariable), nil
 	}
-	text, err := os.ReadFile(file)
+	line, err := bounded.Line(file)
 	if err != nil {
 		return "", fmt.Errorf("mariadb: password_file: %w: %w", err, store.ErrRefused)
 	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimSuffix(first, "\r"), nil
+	return line, nil
 }
 
 // connector makes connections by a link, in a database or ("") in none.

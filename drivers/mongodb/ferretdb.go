@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -67,11 +68,11 @@ func ferretFlags(host string, process int64, endpoint string) (map[string]string
 		return nil, errors.New("it runs on another machine")
 	}
 	directory := "/proc/" + strconv.FormatInt(process, 10)
-	environment, err := os.ReadFile(directory + "/environ")
+	environment, err := bounded.Kernel(directory + "/environ")
 	if err != nil {
 		return nil, err
 	}
-	arguments, err := os.ReadFile(directory + "/cmdline")
+	arguments, err := bounded.Kernel(directory + "/cmdline")
 	if err != nil {
 		return nil, err
 	}

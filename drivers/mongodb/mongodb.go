@@ -31,6 +31,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/drivers/internal/wire"
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -243,12 +244,10 @@ func (d *db) configure(c store.Config) error {
 	if user := orVariable(c.Options.String("user"), userVariable); user != "" {
 		password := os.Getenv(passwordVariable)
 		if file := c.Options.String("password_file"); file != "" {
-			text, err := os.ReadFile(file)
-			if err != nil {
+			var err error
+			if password, err = bounded.Line(file); err != nil {
 				return refuse("password_file: %w", err)
 			}
-			first, _, _ := strings.Cut(string(text), "\n")
-			password = strings.TrimSuffix(first, "\r")
 		}
 		o.SetAuth(options.Credential{Username: user, Password: password, PasswordSet: true,
 			AuthSource: c.Options.String("auth_database")})

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -113,7 +113,7 @@ func askHTTP(ctx context.Context, endpoint string) (told varz, err error) {
 	if err != nil {
 		return told, failure("monitoring", errors.Unwrap(err))
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	text, err := bounded.Read(response.Body, 16<<20)
 	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode != http.StatusOK {
 		err = errors.New(response.Status)
 	}

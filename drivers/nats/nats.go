@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assay/drivers/internal/wire"
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -168,10 +169,16 @@ func (d *db) configure(o store.Options) error {
 			MinVersion: tls.VersionTLS12}))
 	}
 	if file := o.String("credentials_file"); file != "" {
-		d.options = append(d.options, nats.UserCredentials(file))
+		text, err := bounded.ReadFile(file, credentialsMax) // the library would read to the end, however far away it is
+		if err != nil {
+			return fmt.Errorf("nats: credentials_file: %w: %w", err, store.ErrRefused)
+		}
+		d.options = append(d.options, nats.UserCredentialBytes(text))
 	}
 	return nil
 }
+
+const credentialsMax = 64 << 10
 
 func (d *db) connect() (*nats.Conn, error) {
 	c, err := nats.Connect("nats://"+d.endpoint, d.options...)

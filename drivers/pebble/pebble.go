@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -191,7 +191,7 @@ func (d *db) Settings() map[string]string {
 	if err != nil || len(files) == 0 {
 		return settings
 	}
-	text, err := os.ReadFile(files[len(files)-1]) // the numbers have leading zeros: the last is the newest
+	text, err := bounded.ReadFile(files[len(files)-1], 1<<20) // the numbers have leading zeros: the last is the newest
 	if err != nil {
 		return settings
 	}

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 
@@ -29,6 +28,7 @@ import (
 
 	"assay/drivers/internal/sqlkv"
 	"assay/drivers/internal/wire"
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -162,17 +162,30 @@ func (d *db) configure(c store.Config, synchronousCommit string) error {
 		}
 	}
 	if file := c.Options.String("password_file"); file != "" {
-		if _, err := os.Stat(file); err != nil { // pgx would go on without a password
+		if _, err := bounded.ReadFile(file, passwordsMax); err != nil { // pgx would go on without a password
 			return fmt.Errorf("postgres: password_file: %w: %w", err, store.ErrRefused)
 		}
 	}
 	if d.config, err = pgx.ParseConfig(strings.Join(words, " ")); err != nil {
 		return fmt.Errorf("postgres: %w: %w", err, store.ErrRefused)
 	}
+	d.config.BuildFrontend = frontend
 	d.config.Fallbacks = nil // PGTARGETSESSIONATTRS and others would try again
 	d.config.RuntimeParams["application_name"] = "assay"
 	d.config.RuntimeParams["synchronous_commit"] = synchronousCommit
 	return nil
+}
+
+// messageMax bounds a message until what the store is to hold is known: pgx has memory for all that a
+// server announces, a gigabyte at most. Greetings, settings and errors are short.
+const messageMax = 16 << 20
+
+const passwordsMax = 1 << 20 // of a file of passwords
+
+func frontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
+	f := pgproto3.NewFrontend(r, w)
+	f.SetMaxBodyLen(messageMax)
+	return f
 }
 
 // quoted is a value of a connection string.
@@ -240,7 +253,7 @@ func (d *db) hangUp() error {
 func (d *db) Handle() (store.Handle, error) {
 	link := d.HandleLink()
 	build := func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		f := pgproto3.NewFrontend(r, w)
+		f := frontend(r, w)
 		link.Limit = f.SetMaxBodyLen
 		return f
 	}

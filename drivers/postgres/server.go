@@ -97,8 +97,12 @@ func megabytes(i *server.Instance, option string) string {
 
 // own is how the user who runs Assay connects without options, as the driver does.
 func own(i *server.Instance) (*pgconn.Config, error) {
-	return pgconn.ParseConfig(fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host,
+	config, err := pgconn.ParseConfig(fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host,
 		i.Port))
+	if err == nil {
+		config.BuildFrontend = frontend
+	}
+	return config, err
 }
 
 // ownRole is quoted.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/drivers/internal/wire"
+	"assay/internal/base/bounded"
 	"assay/internal/execution/server"
 	"assay/store"
 )
@@ -324,7 +325,7 @@ func readHeader(path string, tree bool, all map[string]string) error {
 
 // mapped tells how much of the file the process has mapped.
 func mapped(pid int, path string, all map[string]string) error {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	text, err := bounded.Kernel(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -61,6 +62,9 @@ func Admitted(given map[string]string) (Access, error) {
 	return ReadAccess("access", options)
 }
 
+// certificatesMax is several times what a system's own list of authorities takes.
+const certificatesMax = 4 << 20
+
 func readTLS(o store.Options) (*tls.Config, error) {
 	file, insecure := o.String("tls_ca_file"), o.Bool("tls_insecure")
 	switch {
@@ -76,7 +80,7 @@ func readTLS(o store.Options) (*tls.Config, error) {
 	if file == "" {
 		return config, nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := bounded.ReadFile(file, certificatesMax)
 	if err != nil {
 		return nil, fmt.Errorf("tls_ca_file: %w", err)
 	}
@@ -97,12 +101,10 @@ func readCredentials(variable, file string) (user, password string, err error) {
 	case variable != "":
 		text, from = os.Getenv(variable), "credentials_env: "+variable
 	default:
-		whole, err := os.ReadFile(file)
-		if err != nil {
+		if text, err = bounded.Line(file); err != nil {
 			return "", "", fmt.Errorf("credentials_file: %w", err)
 		}
-		text, _, _ = strings.Cut(string(whole), "\n")
-		text, from = strings.TrimSuffix(text, "\r"), "credentials_file: "+file
+		from = "credentials_file: " + file
 	}
 	user, password, ok := strings.Cut(text, ":")
 	if !ok || password == "" {

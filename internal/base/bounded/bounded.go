@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 )
 
@@ -37,6 +38,26 @@ func ReadFile(name string, bytesMax int64) ([]byte, error) {
 	}
 	return data, err
 }
+
+// lineBytesMax bounds a line that a file holds: a login, a token.
+const lineBytesMax = 64 << 10
+
+// Line returns the first line of a file, without its end.
+func Line(name string) (string, error) {
+	text, err := ReadFile(name, lineBytesMax)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSuffix(line, "\r"), nil
+}
+
+// kernelBytesMax bounds what the kernel tells in one file: the longest are the maps of a process with
+// hundreds of thousands of them.
+const kernelBytesMax = 64 << 20
+
+// Kernel reads a file of /proc, /sys or a control group.
+func Kernel(name string) ([]byte, error) { return ReadFile(name, kernelBytesMax) }
 
 // Find returns where a program is. It looks beyond PATH, which often lacks the directories of
 // administration.

@@ -6,13 +6,13 @@ package clock
 import (
 	"fmt"
 	"math/bits"
-	"os"
 	"runtime"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
 )
 
@@ -170,14 +170,14 @@ func whyNoTSC() string {
 	if !haveTicks {
 		return "Assay reads it on amd64 only, this is " + runtime.GOARCH
 	}
-	source, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	source, err := bounded.Kernel("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 	if err != nil {
 		return "the kernel's clock source can't be read: " + err.Error()
 	}
 	if name := strings.TrimSpace(string(source)); name != "tsc" && name != "kvm-clock" {
 		return "the kernel uses " + name + " as its clock source"
 	}
-	info, err := os.ReadFile("/proc/cpuinfo")
+	info, err := bounded.Kernel("/proc/cpuinfo")
 	if err != nil {
 		return "the processor's flags can't be read: " + err.Error()
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"assay/internal/base/bounded"
 )
 
 // Mount is one line of mountinfo (proc_pid_mountinfo(5)).
@@ -21,7 +23,7 @@ type Mount struct {
 
 // Seen returns the mounts that the calling thread sees, the later ones above the earlier.
 func Seen() ([]Mount, error) {
-	text, err := os.ReadFile("/proc/thread-self/mountinfo")
+	text, err := bounded.Kernel("/proc/thread-self/mountinfo")
 	return Parse(string(text)), err
 }
 
@@ -83,7 +85,7 @@ func On(path string) (source, kind string, there bool, err error) {
 // LoopFile returns the file of a loop device, as the kernel knows it. It may be gone, and then has
 // " (deleted)" at its end.
 func LoopFile(device string) (string, error) {
-	file, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device), "loop/backing_file"))
+	file, err := bounded.Kernel(filepath.Join("/sys/block", filepath.Base(device), "loop/backing_file"))
 	return strings.TrimSuffix(string(file), "\n"), err
 }
 

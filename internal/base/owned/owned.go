@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
 	"assay/internal/base/mounts"
 )
@@ -179,7 +179,7 @@ func take(path string) *Note {
 		return nil
 	}
 	note := &Note{path: path, file: file}
-	text, err := io.ReadAll(io.LimitReader(file, noteBytesMax))
+	text, err := bounded.Read(file, noteBytesMax)
 	if err == nil && json.Unmarshal(text, &note.Thing) == nil && filepath.IsAbs(note.Path) {
 		return note
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/mounts"
 )
 
@@ -142,7 +143,7 @@ func sortedKeys(maps ...map[string]string) []string {
 
 // osRelease returns PRETTY_NAME of an os-release file (freedesktop.org, os-release(5)).
 func osRelease(path string) string {
-	text, err := os.ReadFile(path)
+	text, err := bounded.Kernel(path)
 	if err != nil {
 		return ""
 	}
@@ -167,7 +168,7 @@ func memoryBytes() uint64 {
 }
 
 func firstLine(path string) string {
-	text, err := os.ReadFile(path)
+	text, err := bounded.Kernel(path)
 	if err != nil {
 		return ""
 	}
@@ -206,7 +207,7 @@ func exists(path string) bool {
 }
 
 func readString(path string) string {
-	text, err := os.ReadFile(path)
+	text, err := bounded.Kernel(path)
 	if err != nil {
 		return ""
 	}

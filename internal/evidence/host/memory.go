@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/mounts"
 	"assay/internal/base/owned"
 )
@@ -179,7 +180,7 @@ func placeOf(pid int) (memoryPlace, error) {
 	if err != nil {
 		return memoryPlace{}, fmt.Errorf("%w: %w", ErrNoMemoryLimit, err)
 	}
-	membership, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	membership, err := bounded.Kernel(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return memoryPlace{}, fmt.Errorf("%w: find the cgroup of process %d: %w", ErrNoMemoryLimit, pid, err)
 	}

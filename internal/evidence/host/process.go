@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/bounded"
 )
 
 // ProcessAlive tells whether a process runs. A zombie, which only waits for its parent, does not.
@@ -53,7 +55,7 @@ func tree(r roots, pid int) []int {
 			continue
 		}
 		for _, thread := range threads {
-			text, err := os.ReadFile(tasks + "/" + strconv.Itoa(thread) + "/children")
+			text, err := bounded.Kernel(tasks + "/" + strconv.Itoa(thread) + "/children")
 			if err != nil {
 				continue
 			}

@@ -2,13 +2,13 @@ package host
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
 )
 
@@ -36,7 +36,7 @@ func NewStopped(pids ...int) *Stopped { return newStopped(kernelRoots, pids...) 
 func newStopped(r roots, pids ...int) *Stopped {
 	s := &Stopped{roots: r, pids: pids, slept: sleptNS()}
 	for _, pid := range pids {
-		text, err := os.ReadFile(filepath.Join(r.proc, strconv.Itoa(pid), "cgroup"))
+		text, err := bounded.Kernel(filepath.Join(r.proc, strconv.Itoa(pid), "cgroup"))
 		if err != nil {
 			continue
 		}
@@ -65,7 +65,7 @@ func newStopped(r roots, pids ...int) *Stopped {
 // Look returns why one of the processes is stopped now; "": none is known to be.
 func (s *Stopped) Look() string {
 	for _, pid := range s.pids {
-		text, err := os.ReadFile(filepath.Join(s.roots.proc, strconv.Itoa(pid), "stat"))
+		text, err := bounded.Kernel(filepath.Join(s.roots.proc, strconv.Itoa(pid), "stat"))
 		if err != nil {
 			continue
 		}
@@ -80,7 +80,7 @@ func (s *Stopped) Look() string {
 		}
 	}
 	for _, file := range s.freezers {
-		text, err := os.ReadFile(file)
+		text, err := bounded.Kernel(file)
 		if err == nil && (bytes.Contains(text, []byte("frozen 1")) || bytes.HasPrefix(text, []byte("FROZEN"))) {
 			return StoppedFrozen
 		}

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
 )
 
@@ -92,13 +93,13 @@ func NewSyncCalls(pids []int, paths ...string) (c *SyncCalls, err error) {
 
 // tracepoint returns the number of one. Reading it takes a tracefs that is mounted, and the right to.
 func tracepoint(r roots, name string) (uint64, error) {
-	mounts, err := os.ReadFile(filepath.Join(r.proc, "self/mounts"))
+	mounts, err := bounded.Kernel(filepath.Join(r.proc, "self/mounts"))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(mounts)) {
 		if fields := strings.Fields(line); len(fields) > 2 && fields[2] == "tracefs" {
-			text, err := os.ReadFile(filepath.Join(fields[1], "events", name, "id"))
+			text, err := bounded.Kernel(filepath.Join(fields[1], "events", name, "id"))
 			if err != nil {
 				return 0, err
 			}
@@ -161,7 +162,7 @@ func (c *SyncCalls) Done() (calls uint64, err error) {
 // syncsUnseen says why a process may sync and not be seen; "": all that it syncs is.
 func syncsUnseen(pid int) (why string) {
 	directory := filepath.Join("/proc", strconv.Itoa(pid))
-	maps, err := os.ReadFile(filepath.Join(directory, "maps"))
+	maps, err := bounded.Kernel(filepath.Join(directory, "maps"))
 	if err != nil {
 		return "it has ended, or can't be looked at: what came after it is not watched"
 	}
@@ -178,7 +179,7 @@ func syncsUnseen(pid int) (why string) {
 }
 
 func openFlags(name string) (int64, error) {
-	text, err := os.ReadFile(name)
+	text, err := bounded.Kernel(name)
 	if err != nil {
 		return 0, err // it was closed meanwhile
 	}

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/prometheus/procfs/blockdevice"
+
+	"assay/internal/base/bounded"
 )
 
 // machine reads what the whole machine does with its memory, and what its tasks wait for.
@@ -68,7 +70,7 @@ func (t *telemetry) reclaim(v values) {
 		{"machine.allocation_stalls", "allocstall_"}, {"machine.faults_major", "pgmajfault"}, {"machine.refaults", "workingset_refault_"},
 	}
 	path := filepath.Join(t.roots.proc, "vmstat")
-	text, err := os.ReadFile(path)
+	text, err := bounded.Kernel(path)
 	sums := map[string]float64{}
 	if err == nil {
 		for line := range strings.Lines(string(text)) {

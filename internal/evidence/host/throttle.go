@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/mounts"
 )
 
@@ -104,7 +105,7 @@ func (t Throttling) Since(earlier Throttling) Throttled {
 // the point at which they are mounted, and the version of their files.
 func cpuGroups(r roots, pid int) (groups []string, version int, err error) {
 	seen := mounts.Parse(readString(filepath.Join(r.proc, "self", "mountinfo")))
-	membership, err := os.ReadFile(filepath.Join(r.proc, strconv.Itoa(pid), "cgroup"))
+	membership, err := bounded.Kernel(filepath.Join(r.proc, strconv.Itoa(pid), "cgroup"))
 	if err != nil {
 		return nil, 0, fmt.Errorf("find the cgroup of process %d: %w", pid, err)
 	}
@@ -181,7 +182,7 @@ func quotasOf(r roots, pid int) (map[string]quotaCounts, error) {
 // and no quota of its own.
 func quotaOf(group, timeLine string, unit float64) (counts quotaCounts, told bool, err error) {
 	path := filepath.Join(group, "cpu.stat")
-	text, err := os.ReadFile(path)
+	text, err := bounded.Kernel(path)
 	if err != nil {
 		return counts, false, fmt.Errorf("read how far the CPU quota was used: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,18 +26,30 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// digestOfFile reads a file piece by piece: a series may be long.
+func digestOfFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
 // writeDigests seals a trial whose result is going to be text.
 func writeDigests(directory string, text []byte) error {
 	var sums strings.Builder
 	for _, name := range sealedFiles {
-		data := text
+		digest := digestOf(text)
 		if name != trialFile {
 			var err error
-			if data, err = os.ReadFile(filepath.Join(directory, name)); err != nil {
+			if digest, err = digestOfFile(filepath.Join(directory, name)); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(&sums, "%s  %s\n", digestOf(data), name)
+		fmt.Fprintf(&sums, "%s  %s\n", digest, name)
 	}
 	return writeWhole(filepath.Join(directory, digestsFile), []byte(sums.String()))
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 )
@@ -130,7 +131,7 @@ func (r reader) readFrom(name string, from, bytesMax int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.NewSectionReader(file, max(from, 0), bytesMax))
+	return bounded.Read(io.NewSectionReader(file, max(from, 0), bytesMax), bytesMax)
 }
 
 // FollowTrial returns the result of a trial that has ended.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
 )
@@ -99,7 +100,7 @@ func ownLock(file *os.File) (pid int, err error) {
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
 		return 0, err
 	}
-	text, err := io.ReadAll(io.NewSectionReader(file, 0, pidBytesMax+1))
+	text, err := bounded.Read(io.NewSectionReader(file, 0, pidBytesMax+1), pidBytesMax+1)
 	if err != nil {
 		return 0, err
 	}

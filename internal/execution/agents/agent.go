@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/clock"
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
@@ -95,7 +96,7 @@ func connect(server string, token Token, name string, log io.Writer) (*nats.Conn
 
 // machineID is equal for processes that see each other's numbers in /proc, and for no others.
 func machineID() string {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := bounded.Kernel("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
 	}

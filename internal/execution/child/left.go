@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/linux"
 )
 
@@ -56,7 +57,7 @@ const (
 )
 
 func statField(pid, field int) string {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	text, err := bounded.Kernel(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return ""
 	}
@@ -107,7 +108,7 @@ func directoryOf(pid int) directory {
 
 // markOn returns the mark that a process bears; "": none.
 func markOn(pid int) string {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	text, err := bounded.Kernel(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	if err != nil {
 		return ""
 	}
@@ -154,7 +155,7 @@ func (c *Child) Left() (pids []int) {
 		return nil
 	}
 	for _, thread := range threads {
-		text, err := os.ReadFile("/proc/self/task/" + thread + "/children")
+		text, err := bounded.Kernel("/proc/self/task/" + thread + "/children")
 		if err != nil {
 			continue
 		}

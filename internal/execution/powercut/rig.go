@@ -182,7 +182,7 @@ func (r *Rig) Mount(name string) error {
 		return err
 	}
 	defer device.Close() // once nothing has it open or mounted, the kernel frees it
-	cache, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device.Name()), "queue/write_cache"))
+	cache, err := bounded.Kernel(filepath.Join("/sys/block", filepath.Base(device.Name()), "queue/write_cache"))
 	if kind := strings.TrimSpace(string(cache)); err != nil || kind != "write back" {
 		return fmt.Errorf("%s has the write cache %q, expected write back: flushes would not be seen (%w)", device.Name(), kind, err)
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"assay/internal/base/bounded"
 )
 
 // Crash kills a server with all of its processes, as a power button would end them: they are stopped
@@ -70,7 +71,7 @@ func (i *Instance) Halt() (processes []int, err error) {
 func runs(pid int, states string) bool {
 	names, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat") // fails for a bad pattern only
 	return slices.ContainsFunc(names, func(name string) bool {
-		stat, err := os.ReadFile(name)
+		stat, err := bounded.Kernel(name)
 		_, state, found := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // after the name in parentheses
 		return err == nil && found && !strings.Contains(states, state[:1])
 	})

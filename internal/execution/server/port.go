@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/bounded"
 )
 
 // Ports are taken from a range from which the kernel gives none to connections. A connection that
@@ -80,7 +81,7 @@ func tryPort(hosts []string, port int) error {
 
 // connectionPorts returns the first and the last port that the kernel gives to connections.
 func connectionPorts(file string) (low, high int) {
-	text, err := os.ReadFile(file)
+	text, err := bounded.Kernel(file)
 	if err == nil {
 		_, err = fmt.Sscan(string(text), &low, &high)
 	}

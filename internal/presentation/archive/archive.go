@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/internal/base/bounded"
+
 	_ "modernc.org/sqlite" // the file's engine, which is linked in as a store that is measured, too
 )
 
 // schemaVersion is the file's. A file of a newer Assay is refused, and never changed.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // applicationID marks the file as an archive (SQLite's application_id): "ASSA".
 const applicationID = 0x41535341
@@ -34,7 +36,9 @@ CREATE TABLE runs (
 	code_at INTEGER NOT NULL,      -- when that was made
 	seconds REAL NOT NULL,
 	directory TEXT NOT NULL,       -- where the run directory was
-	page BLOB NOT NULL             -- its report, HTML, gzip
+	page BLOB NOT NULL,            -- its report, HTML, gzip
+	page_sha256 TEXT NOT NULL,     -- of page
+	sha256 TEXT NOT NULL           -- of the run's other fields, in their order, and of its figures
 ) STRICT;
 CREATE TABLE figures (
 	run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -87,6 +91,8 @@ func (a *Archive) prepare() error {
 		switch {
 		case id == applicationID && version == schemaVersion:
 			return nil
+		case id == applicationID && version == 1:
+			return sealFirst(tx)
 		case id == applicationID:
 			return fmt.Errorf("it has version %d, and this Assay knows version %d", version, schemaVersion)
 		case tables > 0:
@@ -117,10 +123,19 @@ func (a *Archive) Path() string { return a.path }
 
 // Add keeps a run. A run that is there already is replaced: its code may have been named wrongly.
 func (a *Archive) Add(e Entry) (replaced bool, err error) {
+	for what, at := range map[string]time.Time{"began": e.Created, "code was made": e.CodeAt} {
+		if !time.Unix(0, at.UnixNano()).Equal(at) {
+			return false, fmt.Errorf("run %s %s in %d: expected a year from 1678 to 2261", e.ID, what, at.Year())
+		}
+	}
+	if len(e.Page) > pageMax {
+		return false, fmt.Errorf("the report of %s has %d bytes: an archive keeps %d of one at most", e.ID, len(e.Page), pageMax)
+	}
 	page, err := packed(e.Page)
 	if err != nil {
 		return false, err
 	}
+	pageSum := sumOf(page)
 	err = a.change(func(tx *sql.Tx) error {
 		before, err := tx.Exec(`DELETE FROM runs WHERE id = ?`, e.ID)
 		if err != nil {
@@ -131,8 +146,8 @@ func (a *Archive) Add(e Entry) (replaced bool, err error) {
 			return err
 		}
 		replaced = n > 0
-		_, err = tx.Exec(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.ID, e.Name, e.About, e.Experiment, e.Machine,
-			e.Created.UnixNano(), e.Code, e.CodeAt.UnixNano(), e.Seconds, e.Directory, page)
+		_, err = tx.Exec(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.ID, e.Name, e.About, e.Experiment, e.Machine,
+			e.Created.UnixNano(), e.Code, e.CodeAt.UnixNano(), e.Seconds, e.Directory, page, pageSum, e.sum(pageSum))
 		if err != nil {
 			return err
 		}
@@ -173,38 +188,49 @@ func (a *Archive) Remove(id string) error {
 func (a *Archive) Runs() ([]Entry, error) { return a.runs("") }
 
 func (a *Archive) runs(where string, args ...any) (list []Entry, err error) {
-	rows, err := a.db.Query(`SELECT id, name, about, experiment, machine, created, code, code_at, seconds, directory FROM runs `+where+
-		` ORDER BY name, experiment, machine, code_at, created, id`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", a.path, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var e Entry
-		var created, at int64
-		if err := rows.Scan(&e.ID, &e.Name, &e.About, &e.Experiment, &e.Machine, &created, &e.Code, &at, &e.Seconds, &e.Directory); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", a.path, err)
-		}
-		e.Created, e.CodeAt = time.Unix(0, created).UTC(), time.Unix(0, at).UTC()
-		list = append(list, e)
-	}
-	if err := rows.Err(); err != nil {
+	if list, err = runsOf(a.db, where, args...); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.path, err)
 	}
 	return list, nil
 }
 
+func runsOf(from queries, where string, args ...any) (list []Entry, err error) {
+	rows, err := from.Query(`SELECT id, name, about, experiment, machine, created, code, code_at, seconds, directory, page_sha256, sha256 FROM runs `+where+
+		` ORDER BY name, experiment, machine, code_at, created, id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e Entry
+		var created, at int64
+		if err := rows.Scan(&e.ID, &e.Name, &e.About, &e.Experiment, &e.Machine, &created, &e.Code, &at, &e.Seconds, &e.Directory, &e.pageSum, &e.kept); err != nil {
+			return nil, err
+		}
+		e.Created, e.CodeAt = time.Unix(0, created).UTC(), time.Unix(0, at).UTC()
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}
+
 // figures returns the figures of a run.
 func (a *Archive) figures(run string) (list []Figure, err error) {
-	rows, err := a.db.Query(`SELECT class, cell, phase, arm, metric, version, value, low, high FROM figures WHERE run = ?`, run)
-	if err != nil {
+	if list, err = figuresOf(a.db, run); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.path, err)
+	}
+	return list, nil
+}
+
+func figuresOf(from queries, run string) (list []Figure, err error) {
+	rows, err := from.Query(`SELECT class, cell, phase, arm, metric, version, value, low, high FROM figures WHERE run = ?`, run)
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var f Figure
 		if err := rows.Scan(&f.Class, &f.Cell, &f.Phase, &f.Arm, &f.Metric, &f.Version, &f.Value, &f.Low, &f.High); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", a.path, err)
+			return nil, err
 		}
 		list = append(list, f)
 	}
@@ -214,20 +240,28 @@ func (a *Archive) figures(run string) (list []Figure, err error) {
 // pageMax bounds a page that is unpacked: an archive may come from somebody else.
 const pageMax = 256 << 20
 
-// Page returns the report of a run, HTML.
-func (a *Archive) Page(id string) ([]byte, error) {
+// WritePage writes the report of a run, HTML. It is unpacked as it is written: a few bytes of an
+// archive may stand for very many.
+func (a *Archive) WritePage(w io.Writer, id string) error {
 	var page []byte
-	if err := a.db.QueryRow(`SELECT page FROM runs WHERE id = ?`, id).Scan(&page); err != nil {
-		return nil, fmt.Errorf("reading the report of %s from %s: %w", id, a.path, err)
+	var sum string
+	if err := a.db.QueryRow(`SELECT page, page_sha256 FROM runs WHERE id = ?`, id).Scan(&page, &sum); err != nil {
+		return fmt.Errorf("reading the report of %s from %s: %w", id, a.path, err)
+	}
+	if sumOf(page) != sum {
+		return a.changed(id, "its report")
 	}
 	r, err := gzip.NewReader(bytes.NewReader(page))
 	if err == nil {
-		page, err = io.ReadAll(io.LimitReader(r, pageMax))
+		var n int64
+		if n, err = io.Copy(w, io.LimitReader(r, pageMax+1)); err == nil && n > pageMax {
+			err = fmt.Errorf("%w: it is longer than %d bytes", bounded.ErrTooMuch, pageMax)
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("unpacking the report of %s from %s: %w", id, a.path, err)
+		return fmt.Errorf("unpacking the report of %s from %s: %w", id, a.path, err)
 	}
-	return page, nil
+	return nil
 }
 
 func packed(page []byte) ([]byte, error) {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"math"
@@ -74,8 +75,9 @@ func TestARunIsReplacedAndRemoved(t *testing.T) {
 	if replaced, err := a.Add(entry(1, "c", rate(300))); !replaced || err != nil {
 		t.Errorf("replaced %v, %v", replaced, err)
 	}
-	if page, err := a.Page("0001"); string(page) != "<p>c" || err != nil {
-		t.Errorf("page %q, %v", page, err)
+	var page bytes.Buffer
+	if err := a.WritePage(&page, "0001"); page.String() != "<p>c" || err != nil {
+		t.Errorf("page %q, %v", page.String(), err)
 	}
 	for _, id := range []string{"", "00", "7"} {
 		if err := a.Remove(id); err == nil {
@@ -97,7 +99,7 @@ func TestARunIsReplacedAndRemoved(t *testing.T) {
 func TestWhatIsNoArchiveIsRefusedAndStaysAsItIs(t *testing.T) {
 	for name, c := range map[string]struct{ make, says string }{
 		"another program's": {"CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "another program"},
-		"a newer Assay's":   {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 2", applicationID), "version 2"},
+		"a newer Assay's":   {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 3", applicationID), "version 3"},
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		db, err := sql.Open("sqlite", path)

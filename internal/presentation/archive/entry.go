@@ -23,6 +23,8 @@ type Entry struct {
 	Directory  string    `json:"directory"`
 	Figures    []Figure  `json:"-"`
 	Page       []byte    `json:"-"` // its report, HTML
+
+	pageSum, kept string // of the archive: the checksums of the page as it is packed, and of the rest
 }
 
 // Figure is one metric of one arm in one phase of one cell: rate (operations a second), p50, p99,

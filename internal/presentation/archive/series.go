@@ -99,6 +99,11 @@ func (a *Archive) fill(g *Group) error {
 		if err != nil {
 			return err
 		}
+		sealed := run
+		sealed.Figures = figures
+		if err := a.check(&sealed); err != nil {
+			return err
+		}
 		for _, f := range figures {
 			k := key{f.Class, f.Cell, f.Phase, f.Arm, f.Metric}
 			for len(kept[k]) <= point {

@@ -44,10 +44,7 @@ func Write(folder string, a *archive.Archive, groups []archive.Group) error {
 	}
 	for _, g := range groups {
 		for _, run := range g.Runs {
-			report, err := a.Page(run.ID)
-			if err == nil {
-				err = replace(folder, reportName(run.ID), func(w io.Writer) error { _, err := w.Write(report); return err })
-			}
+			err := replace(folder, reportName(run.ID), func(w io.Writer) error { return a.WritePage(w, run.ID) })
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,93 @@
+package assay_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// productFiles calls do with each file of Go that is linked into the program.
+func productFiles(t *testing.T, do func(path string, file *ast.File, at func(ast.Node) string)) {
+	t.Helper()
+	files := token.NewFileSet()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			switch {
+			case path == "internal/testkit" || path == "build" || path == "vectors" || path == "bench", path == "web/bundle",
+				entry.Name() == "testdata", strings.HasPrefix(entry.Name(), ".") && path != ".":
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		do(path, file, func(n ast.Node) string { return files.Position(n.Pos()).String() })
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// calls lists the functions of packages that a file uses, as "os.ReadFile".
+func calls(file *ast.File, do func(name string, n ast.Node)) {
+	packages := map[string]string{} // by the name that the file has for them
+	for _, i := range file.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			continue
+		}
+		name := path[strings.LastIndex(path, "/")+1:]
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		packages[name] = path
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		selector, is := n.(*ast.SelectorExpr)
+		if !is {
+			return true
+		}
+		if x, is := selector.X.(*ast.Ident); is && packages[x.Name] != "" {
+			do(packages[x.Name]+"."+selector.Sel.Name, n)
+		} else {
+			do("."+selector.Sel.Name, n)
+		}
+		return true
+	})
+}
+
+// What was not written by the program itself may never end: it is read by internal/base/bounded alone.
+func TestReadsAreBounded(t *testing.T) {
+	banned := []string{"os.ReadFile", "io.ReadAll", "io/ioutil.ReadAll", "io/ioutil.ReadFile", "io/fs.ReadFile", ".ReadString"}
+	seen := 0
+	productFiles(t, func(path string, file *ast.File, at func(ast.Node) string) {
+		seen++
+		if strings.HasPrefix(path, "internal/base/bounded/") {
+			return
+		}
+		calls(file, func(name string, n ast.Node) {
+			for _, b := range banned {
+				if name == b {
+					t.Errorf("%s: %s reads to the end, wherever that is: use internal/base/bounded", at(n), name)
+				}
+			}
+		})
+	})
+	if seen < 300 {
+		t.Errorf("only %d files were looked at", seen)
+	}
+}
