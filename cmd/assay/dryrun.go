@@ -35,6 +35,13 @@ func withoutWorkers(catalogue read.Drivers, unasked *[]string) read.Drivers {
 		}
 		return experiment.Store{}, false
 	}
+	gives := catalogue.Gives
+	catalogue.Gives = func(s experiment.Store) *read.Given {
+		if own(s) {
+			return gives(s)
+		}
+		return nil
+	}
 	return catalogue
 }
 

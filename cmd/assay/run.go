@@ -222,7 +222,8 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	catalogue := driverCatalogue()
+	catalogue, ask := driverCatalogue(), newAsker(f.allowRemote)
+	catalogue.Gives = ask.gives
 	var unasked []string
 	if f.dryRun && !f.describeWorkers {
 		catalogue = withoutWorkers(catalogue, &unasked)
@@ -252,6 +253,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	}
 	if err := checkEndpoints(loaded.Experiment); err != nil {
 		return usage(err)
+	}
+	if err := ask.checkAnswers(os.Stdout, loaded.Experiment, !f.quiet && f.show.format == "text"); err != nil {
+		return err
 	}
 	if err := f.checkDataRoot(); err != nil {
 		return err
@@ -297,15 +301,21 @@ func fit(loaded *read.Loaded) error {
 
 // written is the experiment as a file, with the command that it came from above it.
 func (f *runFlags) written(loaded *read.Loaded) []byte {
-	words := []string{"assay"}
-	for _, word := range os.Args[1:] {
-		word = format.Clean(word) // a line break would end the comment
+	command := shellWords(slices.Concat([]string{"assay"}, os.Args[1:]))
+	return slices.Concat([]byte(record.WrittenBy+command+"\n"), loaded.File())
+}
+
+// shellWords is a command as a shell reads it, in one line: a line break would end a comment.
+func shellWords(command []string) string {
+	words := make([]string, len(command))
+	for i, word := range command {
+		word = format.Clean(word)
 		if word == "" || strings.ContainsAny(word, " []{}()*&|;<>$\"'\\#") {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
-		words = append(words, word)
+		words[i] = word
 	}
-	return slices.Concat([]byte(record.WrittenBy+strings.Join(words, " ")+"\n"), loaded.File())
+	return strings.Join(words, " ")
 }
 
 // save is --save-as.

@@ -90,10 +90,17 @@ func readSlots(c connection, endpoints []string) (*slots, error) {
 		}
 	}
 	slices.Sort(masters)
+	if len(masters) == 0 {
+		return nil, fmt.Errorf("redis at %s is a node of a cluster without slots, which takes no keys: "+
+			"CLUSTER ADDSLOTSRANGE 0 16383 gives it all: %w", strings.Join(endpoints, ", "), store.ErrRefused)
+	}
 	for i, endpoint := range endpoints {
-		if !slices.Contains(masters, endpoint) || slices.Contains(endpoints[:i], endpoint) {
-			return nil, fmt.Errorf("redis: %s is no master of the cluster with slots, or is named twice: "+
-				"expected %s: %w", endpoint, strings.Join(masters, ", "), store.ErrRefused)
+		switch {
+		case slices.Contains(endpoints[:i], endpoint):
+			return nil, fmt.Errorf("redis: %s is named twice: %w", endpoint, store.ErrRefused)
+		case !slices.Contains(masters, endpoint):
+			return nil, fmt.Errorf("redis: %s is no master of the cluster: expected %s: %w",
+				endpoint, strings.Join(masters, ", "), store.ErrRefused)
 		}
 	}
 	if len(masters) != len(endpoints) {

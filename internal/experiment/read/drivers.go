@@ -30,6 +30,15 @@ type Drivers struct {
 	// ProgramOf returns the server that a driver speaks to, if Assay can start it; false, or nil as
 	// a function: it can't.
 	ProgramOf func(driver string) (experiment.Program, bool)
+	// Gives asks a server that somebody has started what it gives as it is set; nil, or nil as a
+	// function: it was not asked, or does not say.
+	Gives func(experiment.Store) *Given
+}
+
+// Given is what a server gives as it is set.
+type Given struct {
+	Classes  []DurabilityForm // of those that its driver has, the strongest first
+	Stronger string           // what it says when it is asked for a stronger class; "": it gives the strongest
 }
 
 // ErrNotHere says that a driver is known, but can't be used on this machine.

@@ -40,7 +40,7 @@ func (r *resolver) followStores() *Error {
 		return slices.ContainsFunc(c.Changes, func(ch change) bool { return ch.path == "durability" })
 	})
 	if len(r.file.Durability) == 0 && !inCases {
-		forms, why := strongest(r.e.Stores)
+		forms, why := r.strongest()
 		r.note("%s", why)
 		r.setDurability(forms)
 	}
@@ -67,7 +67,7 @@ func (r *resolver) followStores() *Error {
 	}
 	why := "durability " + format.List(dropped) + " left out: no store reaches " + itOrThem(len(dropped))
 	if len(kept) == 0 {
-		kept, why = strongest(r.e.Stores)
+		kept, why = r.strongest()
 	}
 	r.note("%s", why)
 	r.setDurability(kept)
@@ -114,41 +114,90 @@ func (r *resolver) defaultDurability() DurabilityForm {
 	if !slices.ContainsFunc(r.e.Stores, func(s experiment.Store) bool { return s.Missing == "" }) {
 		return DurabilityForm{Class: store.D1} // nothing is known of them
 	}
-	forms, _ := strongest(r.e.Stores)
+	forms, _ := r.strongest()
 	return forms[0]
+}
+
+// reached is how a store reaches a class: as its driver claims, or, of a server that was asked, as it
+// is set.
+type reached struct {
+	store experiment.Store
+	given *Given // nil: as the driver claims
+}
+
+func (s reached) form(class store.Durability) (DurabilityForm, bool) {
+	if s.given == nil {
+		return DurabilityForm{Class: class}, s.store.Reaches(class)
+	}
+	i := slices.IndexFunc(s.given.Classes, func(form DurabilityForm) bool { return form.Class == class })
+	if i < 0 {
+		return DurabilityForm{}, false
+	}
+	return s.given.Classes[i], true
 }
 
 // strongest returns the strongest class that all stores reach, and says so. Stores without a common
 // class each get their own strongest.
-func strongest(stores []experiment.Store) (forms OneOrMany[DurabilityForm], why string) {
-	known := slices.DeleteFunc(slices.Clone(stores), func(s experiment.Store) bool { return s.Missing != "" })
-	var each []store.Durability
+func (r *resolver) strongest() (forms OneOrMany[DurabilityForm], why string) {
+	var claimed, known []reached
+	for _, s := range r.e.Stores {
+		if s.Missing != "" {
+			continue
+		}
+		claimed = append(claimed, reached{store: s})
+		asked := reached{store: s}
+		if r.drivers.Gives != nil && s.Outlives() {
+			asked.given = r.drivers.Gives(s)
+		}
+		known = append(known, asked)
+	}
+	forms, why = strongestOf(known)
+	if unset, _ := strongestOf(claimed); !slices.Equal(forms, unset) {
+		for _, s := range known {
+			if s.given != nil && s.given.Stronger != "" {
+				why += "; as it is set, " + s.given.Stronger
+			}
+		}
+	}
+	return forms, why
+}
+
+func strongestOf(known []reached) (forms OneOrMany[DurabilityForm], why string) {
 	for _, class := range slices.Backward(classOrder) {
 		all := len(known) > 0
 		for _, s := range known {
-			all = all && s.Reaches(class)
+			_, reaches := s.form(class)
+			all = all && reaches
 		}
 		if all {
 			return OneOrMany[DurabilityForm]{{Class: class}},
 				"durability: " + string(class) + ", the strongest class that all stores reach"
 		}
 	}
+	var names []string
 	for _, s := range known {
-		for _, class := range slices.Backward(classOrder) {
-			if s.Reaches(class) {
-				each = append(each, class)
+		classes := classOrder
+		if s.given != nil && len(s.given.Classes) > 0 {
+			classes = []store.Durability{s.given.Classes[0].Class} // D2 too, whose window is known here
+		}
+		for _, class := range slices.Backward(classes) {
+			if form, reaches := s.form(class); reaches {
+				forms = append(forms, form)
 				break
 			}
 		}
 	}
-	slices.Sort(each)
-	var names []string
-	for _, class := range slices.Compact(each) {
-		forms, names = append(forms, DurabilityForm{Class: class}), append(names, string(class))
+	slices.SortFunc(forms, func(a, b DurabilityForm) int { return strings.Compare(a.String(), b.String()) })
+	forms = slices.Compact(forms)
+	for _, form := range forms {
+		names = append(names, form.String())
 	}
-	if len(forms) == 0 {
+	switch {
+	case len(forms) == 0:
 		return OneOrMany[DurabilityForm]{{Class: store.D2, Window: time.Second}},
 			"durability: D2(1s), because a class without a window is not reached"
+	case len(forms) == 1:
+		return forms, "durability: " + names[0] + ", the strongest class that all stores reach"
 	}
 	return forms, "durability: " + format.List(names) + ", because no class is common to all stores"
 }

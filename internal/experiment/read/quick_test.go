@@ -74,6 +74,55 @@ func TestQuickClasses(t *testing.T) {
 	}
 }
 
+// A server that is running has the class that its settings give, whatever its driver claims.
+func TestTheClassFollowsWhatAServerGives(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stores  string
+		given   *read.Given
+		classes string
+		note    string
+	}{
+		"not asked":           {"redis@127.0.0.1:1", nil, "D3", "durability: D3, the strongest class that all stores reach"},
+		"as it is set":        {"redis@127.0.0.1:1", gives("D0", 0), "D0", "durability: D0, the strongest class that all stores reach; as it is set, no D3"},
+		"the strongest":       {"redis@127.0.0.1:1", &read.Given{Classes: gives("D3", 0).Classes}, "D3", "durability: D3, the strongest class that all stores reach"},
+		"a window":            {"redis@127.0.0.1:1", gives("D2", 3*time.Second), "D2(3s)", "durability: D2(3s), the strongest class that all stores reach; as it is set, no D3"},
+		"beside an engine":    {"pebble redis@127.0.0.1:1", gives("D0", 0), "D0", "durability: D0, the strongest class that all stores reach; as it is set, no D3"},
+		"one that is started": {"memcached@start", gives("D3", 0), "D0", "durability: D0, the strongest class that all stores reach"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source, err := read.Quick(strings.Fields(c.stores), nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			drivers := fakeDrivers()
+			drivers.Names = append(drivers.Names, "redis")
+			describe := drivers.Describe
+			drivers.Describe = func(s experiment.Store) (store.Description, error) {
+				if s.Driver != "redis" {
+					return describe(s)
+				}
+				d := embedded("redis", store.D0, store.D1, store.D2, store.D3)
+				d.Kind, d.ServerSetsClass = store.Server, true
+				return d, nil
+			}
+			drivers.Gives = func(experiment.Store) *read.Given { return c.given }
+			l, err := source.Load(drivers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := l.Experiment.Cells[0].ClassText(); len(l.Experiment.Cells) != 1 || got != c.classes || !slices.Contains(l.Notes, c.note) {
+				t.Errorf("%s, notes %q", got, l.Notes)
+			}
+		})
+	}
+}
+
+func gives(class store.Durability, window time.Duration) *read.Given {
+	return &read.Given{Classes: []read.DurabilityForm{{Class: class, Window: window}}, Stronger: "no D3"}
+}
+
 func TestQuickRefuses(t *testing.T) {
 	at := func(flag, path, value string) []read.Change {
 		return []read.Change{{Flag: flag, Path: path, Value: value}}
