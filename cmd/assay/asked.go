@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/evidence/record"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
@@ -57,7 +58,7 @@ func (a *asker) gives(s experiment.Store) *read.Given {
 				return nil // it is told with the plan, or by the trials
 			}
 			if given.Stronger == "" && len(given.Classes) == 0 {
-				given.Stronger = reasonOf(err)
+				given.Stronger = record.Said(err.Error())
 			}
 		}
 	}
@@ -118,15 +119,6 @@ func isRefusal(err error) bool {
 	return errors.As(err, &no) && no.Class == control.ClassRefused
 }
 
-// reasonOf is what the store says, in its own words.
-func reasonOf(err error) string {
-	text := strings.TrimSuffix(err.Error(), ": "+store.ErrRefused.Error())
-	if _, reason, opened := strings.Cut(text, ": "); opened && strings.HasPrefix(text, "opening ") {
-		return reason
-	}
-	return text
-}
-
 // refusals are why the servers that the experiment names can't be measured in any of its cells, in the
 // servers' words, and the class that one gives instead; none: each can, or is left to the trials.
 func (a *asker) refusals(e *experiment.Experiment) (reasons []string, instead read.DurabilityForm) {
@@ -160,7 +152,7 @@ func (a *asker) refusal(e *experiment.Experiment, store int) (reason string) {
 			return ""
 		}
 		if reason == "" {
-			reason = reasonOf(err)
+			reason = record.Said(err.Error())
 		}
 	}
 	return reason
@@ -172,7 +164,7 @@ func (a *asker) notOfClass(s experiment.Store) string {
 	for _, claim := range s.Description.Durability {
 		err := a.open(s, askedFor(claim.Class, 0))
 		if err != nil && !strings.Contains(err.Error(), "can't reach "+string(claim.Class)) {
-			return reasonOf(err)
+			return record.Said(err.Error())
 		}
 	}
 	return ""

@@ -18,7 +18,7 @@ var _ = register(
 		Remedy: "give the run more time"},
 
 	Entry{Example: BlocksDecidedParams{Blocks: 4, Share: 0.1}, Severity: Notice,
-		Says: `Stopped after {{plural .blocks "block" ""}}: every store that has a rank is slower than the best, or within {{percent .share}} of it.`},
+		Says: `Stopped after {{plural .blocks "block" ""}}: more blocks would decide no further comparison (differences below {{percent .share}} are accepted).`},
 	Entry{Example: BlocksMostParams{Blocks: 10, Open: []string{"get (D3): bbolt, boltdb"}}, Severity: Notice,
 		Says:   `Stopped after {{plural .blocks "block" ""}}, the most allowed, with comparisons undecided: {{list .open}}.`,
 		Remedy: "raise blocks_max, or accept a larger difference: --set smallest=20%"},

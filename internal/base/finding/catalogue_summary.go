@@ -9,9 +9,12 @@ var _ = register(
 	Entry{Example: MoreParams{Count: 3}, Says: `{{.count}} more: --full`},
 
 	Entry{Example: NoFigureParams{Failed: true}, Says: `{{if .failed}}failed{{else}}no figure{{end}}`},
-	Entry{Example: SectionParams{Code: SectionRefused, Arms: []string{"badger", "bbolt"}}, Says: `Not supported: {{join .arms}}.`},
+	Entry{Example: SectionParams{Code: SectionRefused, Arms: []string{"badger", "bbolt"}},
+		Also: []Parameters{SectionParams{Code: SectionRefused, Arms: []string{"redis"}, Said: "redis at 127.0.0.1:6379 is a replica: it takes no writes"}},
+		Says: `{{if .said}}Refused: {{join .arms}} ({{clean .said}}).{{else}}Not supported: {{join .arms}}.{{end}}`},
 	Entry{Example: SectionParams{Code: SectionNoFigure, Arms: []string{"sqlite"}, Why: New(NoRankParams{Code: NoTrialEnded})},
-		Says: `No figure: {{join .arms}} ({{clean (say .why)}}).`},
+		Also: []Parameters{SectionParams{Code: SectionNoFigure, Arms: []string{"redis"}, Why: New(CauseParams{Code: CauseStore}), Said: "NOAUTH Authentication required."}},
+		Says: `No figure: {{join .arms}} ({{clean (say .why)}}{{if .said}}: {{clean .said}}{{end}}).`},
 	Entry{Example: SectionParams{Code: SectionSameLeaders, Cells: 4},
 		Says: `In the {{if eq .cells 1}}other cell{{else}}{{plural .cells "other cell" ""}}{{end}} the same stores are fastest.`},
 	Entry{Example: SectionParams{Code: SectionUndecided, Cells: 4},
@@ -37,6 +40,8 @@ var _ = register(
 	Entry{Example: NextParams{Code: NextNoise}, Says: `More blocks will not help: variation between blocks is too large. This says what disturbs the machine.`},
 	Entry{Example: NextParams{Code: NextLonger, Phases: []string{"insert"}},
 		Says: `Longer phases show whether rates hold: {{join .phases}}.`},
+	Entry{Example: NextParams{Code: NextNoStore, Remedy: "redis at 127.0.0.1:6379 is a replica: it takes no writes"},
+		Says: `No store was measured; this shows every trial. {{clean .remedy}}.`},
 	Entry{Example: NextParams{Code: NextDoctor}, Says: `The machine disturbed the figures; this says what to change.`},
 	Entry{Example: NextParams{Code: NextDoctorBusy},
 		Says: `The machine disturbed all figures; this says what to change. Where it is always busy, --set busy_machine=tell ranks them with a warning.`},
@@ -75,6 +80,7 @@ const (
 	NextLessNoise    Code = "next less-noise"
 	NextLonger       Code = "next longer"
 	NextNoise        Code = "next noise"
+	NextNoStore      Code = "next no-store"
 	NextDoctor       Code = "next doctor"
 	NextDoctorBusy   Code = "next doctor-busy"
 
@@ -102,6 +108,7 @@ type SectionParams struct {
 	Code  Code     `param:"-"`
 	Arms  []string `param:"omitempty"`
 	Why   Message  `param:"omitempty"`
+	Said  string   `param:"omitempty"` // by the store, of a trial that was begun
 	Cells int      `param:"omitempty"`
 }
 

@@ -374,6 +374,10 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New(finding.NextParams{Code: finding.NextResume, Trials: left}))
 	}
+	if said := noneMeasured(all); said != "" && run.Directory != "" {
+		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextNoStore, Remedy: said}))
+		return next // nothing of the machine would help
+	}
 	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextFull, Remedy: r.Groups[at].Remedy}))
 	}
@@ -425,6 +429,23 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 		longer(tooShort.Longer, tooShort.Seconds, finding.NextLonger)
 	}
 	return next
+}
+
+// noneMeasured is what the first store said, where no store has any figure because each refused or
+// failed; "": one has, or said nothing.
+func noneMeasured(tables []*facts.Table) (said string) {
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			if r.Role != plan.Measured {
+				continue
+			}
+			if r.Rate != nil {
+				return ""
+			}
+			said = cmp.Or(said, saidBy(r))
+		}
+	}
+	return said
 }
 
 // machineSpoilt reports whether the machine, rather than a store, spoilt trials.

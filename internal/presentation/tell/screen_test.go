@@ -316,3 +316,36 @@ func TestSummary_of_many_arms_and_cells_fits(t *testing.T) {
 	}
 	resulttest.ScreenOf(t, resulttest.ResultOf(t, recordtest.Run(s)))
 }
+
+// Where no store was measured, the first screen has each store's own words, and so has the next step;
+// what the machine did to a null driver is none.
+func TestAStoreThatRefusedSaysWhyOnTheFirstScreen(t *testing.T) {
+	run := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
+	run.Directory = "runs/a"
+	for _, trial := range run.Trials {
+		resulttest.MarkedBy(trial, resulttest.OthersBusy())
+	}
+	for arm, end := range map[string]struct {
+		state record.State
+		cause finding.Code
+		said  string
+	}{
+		"elm": {record.Refused, finding.CauseRefused, "opening redis: elm is a replica: it takes no writes: can't be done"},
+		"ash": {record.Failed, finding.CauseStore, "opening redis: NOAUTH Authentication required."},
+	} {
+		for _, trial := range resulttest.Trials(run, arm) {
+			trial.State, trial.Cause, trial.Error, trial.Phases, trial.Marks = end.state, end.cause, end.said, nil, nil
+		}
+	}
+	s := resulttest.ResultOf(t, run).Summary
+	var missing []string
+	for _, m := range s.Sections[0].Missing {
+		missing = append(missing, finding.Text(m))
+	}
+	if want := []string{"Refused: elm (elm is a replica: it takes no writes).", "No figure: ash (the store returned an error: NOAUTH Authentication required)."}; !slices.Equal(missing, want) {
+		t.Errorf("%q, want %q", missing, want)
+	}
+	if len(s.Next) != 1 || s.Next[0].Command != "assay report runs/a --full" || !strings.Contains(finding.Text(s.Next[0].Why), "NOAUTH") {
+		t.Errorf("next: %+v", s.Next)
+	}
+}

@@ -336,9 +336,7 @@ func missingIn(t *facts.Table) []finding.Message { return missingOf([]*facts.Tab
 
 // missingOf is of stores that have a figure in none of some tables.
 func missingOf(tables []*facts.Table) (messages []finding.Message) {
-	var refused []string
-	failed := map[string][]string{} // sentence → arms
-	var whys []finding.Message
+	var missing []finding.SectionParams
 	for _, r := range tables[0].Rows {
 		if r.Role != plan.Measured || slices.ContainsFunc(tables, func(t *facts.Table) bool {
 			other := t.Row(plan.Measured, r.Arm)
@@ -346,25 +344,41 @@ func missingOf(tables []*facts.Table) (messages []finding.Message) {
 		}) {
 			continue
 		}
-		switch why := detect.ReasonMessage(facts.Reason{Kind: facts.ReasonNoTrialEnded}); {
+		p := finding.SectionParams{Code: finding.SectionNoFigure, Said: saidBy(r)}
+		switch {
 		case r.Standing == facts.Refused || r.Standing == facts.LeftOut:
-			refused = append(refused, r.Arm)
+			p.Code = finding.SectionRefused
+		case len(r.Reasons) > 0:
+			p.Why = detect.ReasonMessage(r.Reasons[0])
 		default:
-			if len(r.Reasons) > 0 {
-				why = detect.ReasonMessage(r.Reasons[0])
+			p.Why = detect.ReasonMessage(facts.Reason{Kind: facts.ReasonNoTrialEnded})
+		}
+		same := func(other finding.SectionParams) bool {
+			return other.Code == p.Code && other.Said == p.Said && (p.Code == finding.SectionRefused || finding.Text(other.Why) == finding.Text(p.Why))
+		}
+		at := slices.IndexFunc(missing, same)
+		if at < 0 {
+			at, missing = len(missing), append(missing, p)
+		}
+		missing[at].Arms = append(missing[at].Arms, r.Arm)
+	}
+	for _, code := range []finding.Code{finding.SectionRefused, finding.SectionNoFigure} {
+		for _, p := range missing {
+			if p.Code == code {
+				messages = append(messages, finding.New(p))
 			}
-			text := finding.Text(why)
-			if failed[text] == nil {
-				whys = append(whys, why)
-			}
-			failed[text] = append(failed[text], r.Arm)
 		}
 	}
-	if len(refused) > 0 {
-		messages = append(messages, finding.New(finding.SectionParams{Code: finding.SectionRefused, Arms: refused}))
-	}
-	for _, why := range whys {
-		messages = append(messages, finding.New(finding.SectionParams{Code: finding.SectionNoFigure, Arms: failed[finding.Text(why)], Why: why}))
-	}
 	return messages
+}
+
+// saidBy is what a store said where its trials were begun and ended without a figure; "": none was
+// begun, or it said nothing.
+func saidBy(r *facts.Row) string {
+	for _, o := range r.Trials {
+		if o.Planned.Refuse == "" && o.Trial != nil && (o.Trial.Cause == finding.CauseRefused || o.Trial.Cause == finding.CauseStore) {
+			return record.Said(o.Trial.Error)
+		}
+	}
+	return ""
 }

@@ -1,0 +1,17 @@
+package record
+
+import (
+	"strings"
+
+	"assay/store"
+)
+
+// Said is what a store said, of the error that its worker gives back: without what the worker puts
+// before it, and without the class of the error.
+func Said(text string) string {
+	text = strings.TrimSuffix(text, ": "+store.ErrRefused.Error())
+	if _, said, opened := strings.Cut(text, ": "); opened && strings.HasPrefix(text, "opening ") {
+		text = said
+	}
+	return strings.TrimRight(text, ".")
+}
