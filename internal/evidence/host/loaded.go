@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"assay/internal/base/bounded"
 )
 
 // Digests hashes files, each once as long as it is the same file. Its methods may be called at once.
@@ -106,7 +108,7 @@ func loadedFiles(pid int) (files []string, err error) {
 		return nil, err
 	}
 	files = append(files, in("exe"))
-	maps, err := os.ReadFile(in("maps"))
+	maps, err := bounded.Kernel(in("maps"))
 	if err != nil {
 		return nil, err
 	}
