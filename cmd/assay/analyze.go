@@ -37,8 +37,9 @@ func analysisOf(s series.Series, where finding.Where, notes []string) analyzed {
 func analyzeCommand() *cobra.Command {
 	how, asJSON := "text", false
 	var trial, phase string
+	var as csvseries.Columns
 	c := &cobra.Command{
-		Use:   "analyze FILE.csv|DIR",
+		Use:   "analyze FILE|DIR",
 		Short: "Find steps, declines, drops and oscillation in a rate over time",
 		Long: `Reads a time series and states whether the rate is steady, changes its level at
 once (a cliff is a fall by 40 % or more), declines, drops for moments (stalls and
@@ -52,7 +53,9 @@ series.jsonl of a trial. The first line of a CSV file names the columns:
   bytes      bytes stored at that time
   engine.X   a counter of the store itself
   any other  a resource: faults, iowait, dirty pages, ...
-An empty cell was not measured, nor one with -, NaN, null or NA.
+An empty cell was not measured, nor one with -, NaN, null or NA. Other names of
+columns: --time-column and --rate-column. JSON is read as well: objects in a list
+or one a line, and what Prometheus answers.
 
 docs/analyze.md defines each word, docs/error-rates.md says how often each is wrong.
 Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
@@ -74,7 +77,7 @@ Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
 			if how != "text" && how != "json" {
 				return usage(fmt.Errorf("--format %s: expected text or json", how))
 			}
-			all, err := analyzeAll(args[0], c.InOrStdin(), trial, phase)
+			all, err := analyzeAll(args[0], c.InOrStdin(), trial, phase, as)
 			if err != nil {
 				return usage(err)
 			}
@@ -92,15 +95,26 @@ Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	c.Flags().StringVar(&how, "format", how, "`text` or json")
 	c.MarkFlagsMutuallyExclusive("json", "format")
+	c.Flags().StringVar(&as.Time, "time-column", "", "of a file: the `column` of times, if it is not time_s")
+	c.Flags().StringVar(&as.Rate, "rate-column", "", "of a file: the `column` of the rate, if it is not rate")
+	c.Flags().StringVar(&as.Differences, "differences", "", "that column counts since the start: take differences of a `count` or a mean")
+	c.Flags().Float64Var(&as.Every, "interval", 0, "lines are samples of so many `seconds`; no column of times is read")
 	c.Flags().StringVar(&trial, "trial", "", "of a run directory: this `trial` alone")
 	c.Flags().StringVar(&phase, "phase", "", "of a run directory: this `phase` alone")
 	return c
 }
 
 // analyzeAll analyses a file, or the measured phases of a run's trials.
-func analyzeAll(name string, standardInput io.Reader, trial, phase string) ([]analyzed, error) {
+func analyzeAll(name string, standardInput io.Reader, trial, phase string, as csvseries.Columns) ([]analyzed, error) {
 	if name == "-" {
-		return analyzeCSV(standardInput, "standard input", trial+phase)
+		return analyzeCSV(standardInput, "standard input", trial+phase, as)
+	}
+	directory := filepath.Base(name) == "series.jsonl"
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		directory = true
+	}
+	if directory && as != (csvseries.Columns{}) {
+		return nil, fmt.Errorf("%s: --time-column, --rate-column, --differences and --interval are for files of other programs", name)
 	}
 	if filepath.Base(name) == "series.jsonl" {
 		directory := filepath.Dir(name)
@@ -115,15 +129,15 @@ func analyzeAll(name string, standardInput io.Reader, trial, phase string) ([]an
 	if err != nil {
 		return nil, err
 	}
-	all, err := analyzeCSV(file, name, trial+phase)
+	all, err := analyzeCSV(file, name, trial+phase, as)
 	return all, errors.Join(err, file.Close())
 }
 
-func analyzeCSV(r io.Reader, name, narrowed string) ([]analyzed, error) {
+func analyzeCSV(r io.Reader, name, narrowed string, as csvseries.Columns) ([]analyzed, error) {
 	if narrowed != "" {
 		return nil, fmt.Errorf("%s: --trial and --phase are for run directories", name)
 	}
-	read, notes, err := csvseries.Read(r)
+	read, notes, err := csvseries.Read(r, as)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -2,14 +2,11 @@
 package csvseries
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"assay/internal/analysis/series"
@@ -24,8 +21,6 @@ const (
 	// seconds with 16 columns, and a day with 180, as they are.
 	samplesMax = 1 << 19
 	cellsMax   = 16 << 20
-	// lineBytesMax bounds a line, so that a file without line ends is not read into memory.
-	lineBytesMax = 1 << 20
 	// numberMax leaves room for sums of squares.
 	numberMax = 1e100
 	// earlyShare is the share of the first interval within which a first line can't end a
@@ -43,17 +38,6 @@ var milliseconds = []float64{100, 200, 250, 500, 1000, 2000, 5000, 10_000}
 // missing are the marks for "not measured", in lower case. C writes 0/0 as -nan.
 var missing = []string{"", "-", "nan", "-nan", "null", "na", "n/a", "none"}
 
-// meanings are the columns with a meaning of their own, and parts of names that may stand for them.
-var meanings = []struct {
-	name  string
-	parts []string
-}{
-	{"time_s", []string{"time", "sec", "elapsed"}},
-	{"rate", []string{"rate", "qps", "tps", "ops", "throughput"}},
-	{"records", []string{"record", "rows", "keys"}},
-	{"bytes", nil},
-}
-
 // table gathers the lines of a file as samples.
 type table struct {
 	names   []string // of the columns that are kept: time_s, rate, others
@@ -70,6 +54,21 @@ type table struct {
 	early bool      // the first line stands where no sample can have ended
 	held  []float64 // of times that are beginnings, the line whose end is not known yet
 
+	as      Columns
+	numbers numberForm
+	times   timeForm
+	origin  float64   // what is taken from times that are dates
+	dated   bool      // they are
+	read    int       // lines
+	now     float64   // the time of the last line that was read
+	same    []float64 // the lines of that time
+	count   int       // how many they are
+	repeats bool      // most times stand on several lines
+	again   int       // lines that repeat a time
+	done    float64   // since the start, until the last line that told it
+	counted float64   // the time of that line
+	resets  int       // lines at which that fell
+
 	samplesMax int
 	join       int // so many lines are a sample
 	part       int // so many of them are in the last one
@@ -78,140 +77,129 @@ type table struct {
 // Read reads a time series. The first line names the columns: time_s (seconds, increasing, at
 // the end of each sample), rate (per second), and optionally records, bytes (stored at that time)
 // and any resources; one that begins with "engine." is a counter of the store. Fields are separated
-// by commas, semicolons or tabs. An empty cell, or a mark for "not measured", is NaN.
+// by commas, semicolons or tabs; or it is JSON. An empty cell, or a mark for "not measured", is NaN.
 //
 // notes say what was left out or guessed. An error names line and column.
-func Read(r io.Reader) (s series.Series, notes []string, err error) { return readAtMost(r, samplesMax) }
+func Read(r io.Reader, as Columns) (s series.Series, notes []string, err error) {
+	return readAtMost(r, as, samplesMax)
+}
 
-func readAtMost(r io.Reader, atMost int) (s series.Series, notes []string, err error) {
-	buffered := bufio.NewReaderSize(&lineBound{from: r}, 64<<10)
-	if head, err := buffered.Peek(3); err == nil && string(head) == "\uFEFF" {
-		_, _ = buffered.Discard(3) // it was peeked at
+func readAtMost(r io.Reader, as Columns, atMost int) (s series.Series, notes []string, err error) {
+	if as.Differences != "" && as.Differences != Count && as.Differences != Mean {
+		return s, nil, fmt.Errorf("differences of %q: expected %s or %s", as.Differences, Count, Mean)
 	}
-	first, _ := buffered.Peek(4096)
-	reader := csv.NewReader(buffered)
-	reader.Comma, reader.ReuseRecord = separator(string(first)), true
-	reader.TrimLeadingSpace = reader.Comma != '\t'
-	header, err := reader.Read()
-	if errors.Is(err, io.EOF) {
-		return s, nil, errors.New("line 1: the file is empty; expected a line with the names of the columns: time_s,rate,…")
-	}
+	from, err := text(r)
 	if err != nil {
 		return s, nil, placeOf(err)
 	}
-	t, err := newTable(header)
+	first, end := from.Peek(headBytes)
+	head := slices.Clone(first)
+	all, err := rowsOf(from, head)
 	if err != nil {
 		return s, nil, err
 	}
+	g := guessed{names: trimmed(all.names()), head: headOf(head, errors.Is(end, io.EOF))}
+	comma := ','
+	if c, is := all.(*csvRows); is {
+		comma = c.reader.Comma
+	}
+	var doubt string
+	g.numbers, doubt = numbersOf(g.head, comma)
+	t, err := newTable(&g, as)
+	if err != nil {
+		return s, nil, err
+	}
+	if doubt != "" {
+		t.note("%s", doubt)
+	}
 	t.samplesMax = atMost
 	for {
-		fields, err := reader.Read()
+		fields, err := all.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if errors.Is(err, csv.ErrFieldCount) {
-			line, _ := reader.FieldPos(0)
-			return s, nil, fmt.Errorf("line %d: %d fields; the first line has %d", line, len(fields), len(header))
+		if err == nil {
+			err = t.add(all, fields)
 		}
 		if err != nil {
-			return s, nil, placeOf(err)
-		}
-		if err := t.add(reader, fields); err != nil {
 			return s, nil, err
 		}
 	}
 	return t.series(), t.notes, nil
 }
 
-// separator guesses from the first line.
-func separator(text string) rune {
-	line, _, _ := strings.Cut(text, "\n")
-	for _, other := range []string{";", "\t"} {
-		if !strings.Contains(line, ",") && strings.Contains(line, other) {
-			return rune(other[0])
-		}
+func trimmed(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = strings.TrimSpace(name)
 	}
-	return ','
+	return all
 }
 
-// placeOf puts encoding/csv's place in front, as all other errors have it.
-func placeOf(err error) error {
-	var parse *csv.ParseError
-	if !errors.As(err, &parse) {
-		return fmt.Errorf("read the file: %w", err)
+func newTable(g *guessed, as Columns) (*table, error) {
+	if len(g.names) > columnsMax {
+		return nil, fmt.Errorf("line 1: %d columns; at most %d can be read", len(g.names), columnsMax)
 	}
-	return fmt.Errorf("line %d, column %d: %w", parse.Line, parse.Column, parse.Err)
-}
-
-// lineBound fails where a line is too long.
-type lineBound struct {
-	from   io.Reader
-	length int
-}
-
-func (l *lineBound) Read(p []byte) (int, error) {
-	n, err := l.from.Read(p)
-	for _, b := range p[:n] {
-		if l.length++; b == '\n' {
-			l.length = 0
-		}
-		if l.length > lineBytesMax {
-			return 0, fmt.Errorf("a line is longer than %d bytes: this is not a time series as CSV", lineBytesMax)
-		}
-	}
-	return n, err
-}
-
-func newTable(header []string) (*table, error) {
-	if len(header) > columnsMax {
-		return nil, fmt.Errorf("line 1: %d columns; at most %d can be read", len(header), columnsMax)
-	}
-	t := &table{names: []string{"time_s", "rate"}, at: []int{-1, -1}, join: 1}
-	var names []string
-	for i, cell := range header {
-		name := strings.TrimSpace(cell)
-		known := t.known(strings.ToLower(name))
-		if known {
-			name = strings.ToLower(name)
-		}
-		switch again := slices.Contains(names, name); {
+	t := &table{names: []string{"time_s", "rate"}, at: []int{-1, -1}, join: 1, numbers: g.numbers, as: as}
+	var seen []string
+	for i, name := range g.names {
+		name = as.meaning(name)
+		switch again := slices.Contains(seen, name); {
 		case name == "":
 			t.note("line 1, field %d: a column without a name is left out", i+1)
 			continue
-		case again && known:
+		case again && isKnown(name):
 			return nil, fmt.Errorf("line 1, field %d: a second column %q", i+1, name)
 		case again:
 			t.note("line 1, field %d: a second column %q is left out", i+1, format.Clean(name))
 			continue
 		}
-		names = append(names, name)
+		seen = append(seen, name)
 		if at := slices.Index(t.names[:2], name); at >= 0 {
 			t.at[at] = i
 		} else {
 			t.names, t.at = append(t.names, name), append(t.at, i)
 		}
 	}
-	for _, known := range meanings {
-		i := slices.Index(t.names, known.name)
-		found, hint := i >= 0 && t.at[i] >= 0, ""
-		if near := nearest(names, known.parts); !found && near != "" {
-			hint = fmt.Sprintf("; rename %q, if that is it", format.Clean(near))
+	if noTime, noRate := t.at[0] < 0 && as.Every == 0, t.at[1] < 0; noTime || noRate {
+		return nil, g.lacking(as, noTime, noRate)
+	}
+	for _, known := range meanings[2:] {
+		if near := g.nearest(known.parts, func(int) bool { return true }); near >= 0 && !slices.Contains(t.names, known.name) && near != t.at[1] {
+			t.note("there is no column %q; rename %q, if that is it", known.name, format.Clean(g.names[near]))
 		}
-		if required := slices.Index(t.names[:2], known.name) >= 0; !found && required {
-			if hint == "" {
-				hint = "; a CSV file begins with a line such as time_s,rate: docs/analyze.md makes one of what YCSB, db_bench or sysbench print"
-			}
-			return nil, fmt.Errorf("line 1: there is no column %q; the columns are %s%s", known.name,
-				format.List(quoted(names)), hint)
-		} else if !found && hint != "" {
-			t.note("there is no column %q%s", known.name, hint)
+	}
+	t.times = timeForm{unit: 1}
+	if as.Every == 0 {
+		t.times = timesOf(g.cells(t.at[0]), g.numbers)
+		known := g.times(t.at[0])
+		t.repeats = repeats(known)
+		if later := slices.IndexFunc(known, func(at float64) bool { return at > known[0] }); later > 0 {
+			t.step = known[later] - known[0]
 		}
+		t.doubtRate(g)
 	}
 	t.columns = make([][]float64, len(t.names))
 	return t, nil
 }
 
-func (t *table) known(name string) bool {
+// meaning is the name that a column has here: those with a meaning of their own may be written in
+// capitals, and time_s and rate may have other names.
+func (c Columns) meaning(name string) string {
+	switch lower := strings.ToLower(name); {
+	case name == c.time():
+		return "time_s"
+	case name == c.rate():
+		return "rate"
+	case lower == "time_s" && c.Time != "" || lower == "rate" && c.Rate != "":
+		return "file." + name // another column has this meaning
+	case isKnown(lower):
+		return lower
+	}
+	return name
+}
+
+func isKnown(name string) bool {
 	for _, known := range meanings {
 		if known.name == name {
 			return true
@@ -220,71 +208,147 @@ func (t *table) known(name string) bool {
 	return false
 }
 
-// nameMax is how many bytes a column's name has at most: what is longer is no name, but a line of
-// another kind of file.
-const nameMax = 40
-
-// nearest returns the first name that has one of some parts in it.
-func nearest(names, parts []string) string {
-	for _, part := range parts {
-		for _, name := range names {
-			if len(name) <= nameMax && strings.Contains(strings.ToLower(name), part) {
-				return name
-			}
-		}
+// doubtRate notes what a rate looks like that is none.
+func (t *table) doubtRate(g *guessed) {
+	if t.as.Differences != "" {
+		return
 	}
-	return ""
+	name := format.Clean(g.names[t.at[1]])
+	switch heldBy(g.values(t.at[1]), g.times(t.at[0])) {
+	case aCount:
+		t.note("column %q only grows: if it counts since the start, --differences count takes its differences", name)
+	case aMean:
+		t.note("column %q looks like a mean since the start: if it is one, --differences mean takes it apart", name)
+	}
 }
 
-func quoted(names []string) (all []string) {
-	for _, name := range names {
-		if len(name) > nameMax {
-			name = strings.ToValidUTF8(name[:nameMax], "") + "…"
+// repeats reports whether most times stand on several lines: the clock is coarser than the samples.
+func repeats(times []float64) bool {
+	same := 0
+	for i := 1; i < len(times); i++ {
+		if times[i] == times[i-1] {
+			same++
 		}
-		all = append(all, strconv.Quote(format.Clean(name)))
 	}
-	return all
+	return 3*same > len(times)
 }
 
 func (t *table) note(text string, a ...any) { t.notes = append(t.notes, fmt.Sprintf(text, a...)) }
 
 // add reads one line.
-func (t *table) add(reader *csv.Reader, fields []string) error {
+func (t *table) add(from rows, fields []string) error {
 	t.line = t.line[:0]
 	for i := 0; i < len(t.names); i++ {
-		text := strings.TrimSpace(fields[t.at[i]])
-		value, err := strconv.ParseFloat(text, 64)
+		if i == 0 && t.as.Every > 0 {
+			t.line = append(t.line, t.as.Every*float64(t.read+1))
+			continue
+		}
+		cell := strings.TrimSpace(fields[t.at[i]])
+		value, isNumber := t.cell(i, cell)
 		amount := i == 1 || t.names[i] == "records" || t.names[i] == "bytes"
-		line, column := reader.FieldPos(t.at[i])
-		switch isNumber := err == nil && math.Abs(value) <= numberMax; { // false for NaN
-		case i > 0 && slices.Contains(missing, strings.ToLower(text)):
+		switch place := t.at[i]; {
+		case i > 0 && slices.Contains(missing, strings.ToLower(cell)):
 			value = math.NaN()
 		case isNumber && (value >= 0 || !amount):
 		case i == 0:
-			return fmt.Errorf("line %d, column %d: time_s is %q; expected the time in seconds", line,
-				column, clipped(text))
+			return fmt.Errorf("%s: %s is %q; expected %s", from.place(place), t.as.time(), clipped(cell), t.times.expected())
 		case amount:
-			return fmt.Errorf("line %d, column %d: %s is %q; expected a number of 0 or more, or nothing if it was not measured",
-				line, column, t.names[i], clipped(text))
+			return fmt.Errorf("%s: %s is %q; expected a number of 0 or more, or nothing if it was not measured",
+				from.place(place), t.called(i), clipped(cell))
 		default:
-			t.note("column %q is left out: on line %d it is %q, which is no number",
-				format.Clean(t.names[i]), line, clipped(text))
+			line, _, _ := strings.Cut(from.place(place), ",")
+			t.note("column %q is left out: on %s it is %q, which is no number",
+				format.Clean(t.names[i]), line, clipped(cell))
 			t.names, t.at, t.columns = slices.Delete(t.names, i, i+1), slices.Delete(t.at, i,
 				i+1), slices.Delete(t.columns, i, i+1)
 			if len(t.held) > 0 {
 				t.held = slices.Delete(t.held, i, i+1)
 			}
+			if len(t.same) > 0 {
+				t.same = slices.Delete(t.same, i, i+1)
+			}
 			i--
 			continue
 		}
-		if i == 0 && t.lines > 0 && value <= t.last {
-			return fmt.Errorf("line %d, column %d: time_s is %v, and was %v on the line before; expected it to increase",
-				line, column, value, t.last)
+		if i == 0 && t.read > 0 && value < t.now {
+			return fmt.Errorf("%s: %s goes back, from %v to %v: %s", from.place(t.at[0]), t.as.time(),
+				t.now, value, "where a clock was set or a second run begins, cut the file; --interval SECONDS goes by lines alone")
 		}
 		t.line = append(t.line, value)
 	}
-	t.take(t.line)
+	t.read++
+	t.gather(t.line)
 	return nil
+}
+
+// called is what the file calls a column.
+func (t *table) called(i int) string {
+	if i == 1 {
+		return t.as.rate()
+	}
+	return t.names[i]
+}
+
+// cell reads one cell of a column.
+func (t *table) cell(i int, cell string) (float64, bool) {
+	if i > 0 {
+		return t.numbers.number(cell)
+	}
+	value, is := t.times.seconds(cell, t.numbers)
+	if is && t.read == 0 && t.times.absolute(value) {
+		t.origin, t.dated = value-t.step, true
+	}
+	return value - t.origin, is
+}
+
+// gather keeps the lines of one time: their mean, where the clock is coarser than the samples;
+// otherwise the first, as of a log whose last line stands within the second of the one before.
+func (t *table) gather(line []float64) {
+	if len(t.same) > 0 && line[0] == t.now {
+		t.again++
+		if t.count++; t.repeats {
+			for i, value := range line {
+				t.same[i] += (value - t.same[i]) / float64(t.count)
+			}
+		}
+		return
+	}
+	t.flush()
+	t.now, t.count = line[0], 1
+	t.same = append(t.same[:0], line...)
+}
+
+func (t *table) flush() {
+	if len(t.same) == 0 {
+		return
+	}
+	t.difference(t.same)
+	t.take(t.same)
+	t.same = t.same[:0]
+}
+
+// difference replaces what was done since the start by what was done in the sample. A count may have
+// begun before the first line, so that nothing is known of that.
+func (t *table) difference(line []float64) {
+	if t.as.Differences == "" {
+		return
+	}
+	since, at := line[1], line[0]
+	if t.as.Differences == Mean {
+		since *= at
+	}
+	switch {
+	case math.IsNaN(since):
+		return
+	case t.lines == 0 && t.as.Differences == Count:
+		line[1] = math.NaN()
+	case since < t.done:
+		line[1] = math.NaN()
+		t.resets++
+	default:
+		line[1] = (since - t.done) / (at - t.counted)
+	}
+	t.done, t.counted = since, at
 }
 
 // take adds a line to the samples. Of the second one, it decides what the first line's time means.
@@ -370,6 +434,8 @@ func clipped(text string) string { return format.CleanMax(text, 40) }
 
 // series makes the series, and adds the last notes.
 func (t *table) series() (s series.Series) {
+	t.flush()
+	t.tell()
 	if len(t.held) > 0 {
 		t.held[0] += t.step
 		t.push(t.held)
@@ -391,7 +457,7 @@ func (t *table) series() (s series.Series) {
 		default:
 			s.Begin = t.first - step
 		}
-		t.doubtTimes(t.first, step)
+		t.doubtTimes(step)
 	}
 	s.Ends, s.Rates, s.Points = t.columns[0], t.columns[1], true
 	missing := 0
@@ -448,22 +514,26 @@ func (t *table) startEarly() {
 	t.cut(0)
 }
 
+// tell notes what was made of the times, and of a count.
+func (t *table) tell() {
+	if t.dated {
+		t.note("%s is a date, or counts from a day: times are from the beginning of the first sample on", t.as.time())
+	}
+	switch {
+	case t.again > 0 && t.repeats:
+		t.note("%s repeat the time of the line before: each time is one sample, with their mean", format.Plural(t.again, "line", "lines"))
+	case t.again > 0:
+		t.note("%s the time of the line before: left out", format.Plural(t.again, "line repeats", "lines repeat"))
+	}
+	if t.resets > 0 {
+		t.note("what was done since the start fell at %s: taken as not measured", format.Plural(t.resets, "line", "lines"))
+	}
+}
+
 // doubtTimes notes what time_s looks like where that is not seconds since a start.
-func (t *table) doubtTimes(first, step float64) {
-	for _, unit := range []struct {
-		name      string
-		perSecond float64
-	}{{"nanoseconds", 1e9}, {"microseconds", 1e6}, {"milliseconds", 1e3}} {
-		if first >= epochMin*unit.perSecond {
-			t.note("time_s begins at %.4g, which looks like %s since 1970: taken for seconds; divide by %.0f", first, unit.name, unit.perSecond)
-			return
-		}
-	}
-	if first >= epochMin {
-		t.note("time_s begins at %.0f, which looks like seconds since 1970; subtract the first one to count from the start", first)
-	}
+func (t *table) doubtTimes(step float64) {
 	for _, round := range milliseconds {
-		if math.Abs(step-round) <= millisecondsWithin*round {
+		if !t.dated && math.Abs(step-round) <= millisecondsWithin*round {
 			t.note("samples are %v s long: if time_s is in milliseconds, divide it by 1000", step)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 func TestRead_refuses(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
 		{"empty", "", "line 1: the file is empty"},
-		{"no time", "time,rate\n1,2\n", `line 1: there is no column "time_s"; the columns are "time" and "rate"; rename "time"`},
+		{"no time", "time,rate\n1,2\n", `line 1: there is no column "time_s"; the columns are "time" and "rate"; if that is it: --time-column time`},
 		{"no CSV file", "2026-11-26 10:00:01:000 10 sec: 12345 operations; 1234.5 current ops/sec; [READ: Count=6172, Max=5000]\n",
-			`there is no column "time_s"; the columns are "2026-11-26 10:00:01:000 10 sec: 12345 op…" and "Max=5000]"; a CSV file begins with a line such as time_s,rate`},
-		{"no rate", "time_s,qps,x\n", `there is no column "rate"; the columns are "time_s", "qps" and "x"; rename "qps"`},
+			`there are no columns "time_s" and "rate"; the columns are "2026-11-26 10:00:01:000 10 sec: 12345 op…" and "Max=5000]"; a CSV file begins with a line such as time_s,rate`},
+		{"no rate", "time_s,qps,x\n", `there is no column "rate"; the columns are "time_s", "qps" and "x"; if that is it: --rate-column qps`},
 		{"twice", "time_s,rate,rate\n", `line 1, field 3: a second column "rate"`},
 		{"a word", "time_s,rate\n1,2\n2,fast\n", `line 3, column 3: rate is "fast"; expected a number of 0 or more`},
 		{"negative", "time_s,rate\n1,-2\n", `line 2, column 3: rate is "-2"`},
@@ -26,17 +26,25 @@ func TestRead_refuses(t *testing.T) {
 		{"infinite", "time_s,rate\n1,inf\n", `rate is "inf"`},
 		{"too large", "time_s,rate\n1,1e200\n", `rate is "1e200"; expected a number`},
 		{"records in words", "time_s,rate,records\n1,1,many\n", `line 2, column 5: records is "many"`},
-		{"a date", "time_s,rate\n2026-11-21T08:50:46Z,2\n", `time_s is "2026-11-21T08:50:46Z"; expected the time in seconds`},
+		{"an unknown date", "time_s,rate\n21st of May,2\n", `time_s is "21st of May"; expected the time in seconds, or a date like 2026`},
+		{"dates, then seconds", "time_s,rate\n2026-11-21T08:50:46Z,2\n5,2\n", `line 3, column 1: time_s is "5"; expected a time like the first one`},
+		{"both are missing", "elapsed,op/s\n1,2\n", `there are no columns "time_s" and "rate"; the columns are "elapsed" and "op/s"; if that is it: --time-column elapsed --rate-column op/s`},
+		{"no time at all", "tps,latency\n1,2\n", "--rate-column tps, and name the other with --time-column, or give --interval SECONDS"},
 		{"a mark for a time", "time_s,rate\nNaN,2\n", `line 2, column 1: time_s is "NaN"`},
 		{"an empty time", "time_s,rate\n,2\n", `line 2, column 1: time_s is ""`},
-		{"backwards", "time_s,rate\n1,2\n1,2\n", "line 3, column 1: time_s is 1, and was 1 on the line before"},
+		{"backwards", "time_s,rate\n2,2\n1,2\n", "line 3, column 1: time_s goes back, from 2 to 1: where a clock was set or a second run begins, cut the file"},
+		{"decimal commas between commas", "time_s,rate\n1,2,5\n", "line 2: 3 fields; the first line has 2; if a comma is the decimal sign"},
+		{"JSON that is no series", `{"a": 1}`, `there are no columns "time_s" and "rate"; the columns are "a"`},
+		{"JSON that ends early", `[{"time_s": 1`, "line 1: JSON that can't be read"},
+		{"JSON of numbers", `[1, 2]`, "line 1: this JSON is no time series"},
+		{"JSON of an empty list", `[]`, "line 1: this JSON is no time series"},
 		{"ragged", "time_s,rate\n1,2\n3\n", "line 3: 1 fields; the first line has 2"},
 		{"a quote", "time_s,rate\n1,\"2\n", "line 2, column"},
 		{"no line ends", "time_s,rate\n" + strings.Repeat("1", lineBytesMax+1), "a line is longer than"},
 		{"many columns", "time_s,rate" + strings.Repeat(",x", columnsMax) + "\n", "258 columns; at most 256"},
 		{"terminal escapes", "time_s,rate\n1,\x1b[31mred\n", "line 2, column 3: rate is"},
 	} {
-		_, _, err := Read(strings.NewReader(c.text))
+		_, _, err := Read(strings.NewReader(c.text), Columns{})
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: %v; want %q", c.name, err, c.says)
 		}
@@ -49,7 +57,7 @@ func TestRead_takes_what_others_write(t *testing.T) {
 		"semicolons":                        "time_s;rate;engine.flushes;faults\n1;10;1;5\n2;20;;6\n3;;;\n4;30;3;7\n",
 		"tabs, another order":               "faults\trate\ttime_s\tengine.flushes\r\n5\t10\t1\t1\r\n6\t20\t2\t\r\n\t\t3\t\r\n7\t30\t4\t3\r\n",
 	} {
-		s, notes, err := Read(strings.NewReader(text))
+		s, notes, err := Read(strings.NewReader(text), Columns{})
 		if err != nil || !slices.Equal(s.Ends, []float64{1, 2, 3, 4}) || !same(s.Rates, []float64{10, 20, math.NaN(), 30}) || s.Begin != 0 || len(s.Resources) != 2 {
 			t.Errorf("%s: %+v, %v", name, s, err)
 			continue
@@ -71,8 +79,8 @@ func same(a, b []float64) bool {
 }
 
 func TestRead_leaves_out_what_is_no_number(t *testing.T) {
-	s, notes, err := Read(strings.NewReader("host,time_s,rate,,cpu,records,io,io,swap\n" +
-		"web1,1,10,0,1.5,-,-,7,NA\nweb1,2,-,1,NaN,20,3,8,NA\nweb1,3,NaN,2,-nan,,null,9,NA\nweb2,4,0,3,2.5,N/A,0,x,na\n"))
+	s, notes, err := Read(strings.NewReader("host,time_s,rate,,cpu,records,io,io,swap\n"+
+		"web1,1,10,0,1.5,-,-,7,NA\nweb1,2,-,1,NaN,20,3,8,NA\nweb1,3,NaN,2,-nan,,null,9,NA\nweb2,4,0,3,2.5,N/A,0,x,na\n"), Columns{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +95,7 @@ func TestRead_leaves_out_what_is_no_number(t *testing.T) {
 	if !slices.Equal(notes, want) {
 		t.Errorf("notes %q", notes)
 	}
-	if _, notes, err := Read(strings.NewReader("time_s,rate,record\n1,2,3\n")); err != nil || len(notes) != 1 || !strings.Contains(notes[0], `rename "record"`) {
+	if _, notes, err := Read(strings.NewReader("time_s,rate,record\n1,2,3\n"), Columns{}); err != nil || len(notes) != 1 || !strings.Contains(notes[0], `rename "record"`) {
 		t.Errorf("%q, %v", notes, err)
 	}
 }
@@ -107,7 +115,7 @@ func TestRead_beginning_at_zero(t *testing.T) {
 		{"a short first sample", "0.5,5,0\n1.5,10,10\n2.5,20,30\n", 0, []float64{0.5, 1.5, 2.5}, []float64{5, 10, 20}, 0},
 		{"a clock that began before", "-1,5,0\n0,10,10\n1,20,30\n", -2, []float64{-1, 0, 1}, []float64{5, 10, 20}, 0},
 	} {
-		s, notes, err := Read(strings.NewReader("time_s,rate,records\n" + c.text))
+		s, notes, err := Read(strings.NewReader("time_s,rate,records\n"+c.text), Columns{})
 		if err != nil || s.Begin != c.begin || !slices.Equal(s.Ends, c.ends) || !slices.Equal(s.Rates, c.rates) || len(s.Records) != len(s.Ends) || len(notes) != c.notes {
 			t.Errorf("%s: %+v, notes %q, %v", c.name, s, notes, err)
 		}
@@ -120,10 +128,10 @@ func TestRead_times_in_another_unit(t *testing.T) {
 		want        string
 	}{
 		{1, 1, ""}, {600, 600, ""}, {3600, 3600, ""},
-		{1.7e9, 1, "looks like seconds since 1970"},
-		{1.7e12, 1000, "looks like milliseconds since 1970: taken for seconds; divide by 1000"},
-		{1.7e15, 1e6, "looks like microseconds since 1970"},
-		{1.7e18, 1e9, "looks like nanoseconds since 1970"},
+		{1.7e9, 1, "time_s is a date, or counts from a day"},
+		{1.7e12, 1000, "time_s is a date, or counts from a day"},
+		{1.7e15, 1e6, "time_s is a date, or counts from a day"},
+		{1.7e18, 1e9, "time_s is a date, or counts from a day"},
 		{1000, 1000, "samples are 1000 s long: if time_s is in milliseconds, divide it by 1000"},
 		{250, 250, "samples are 250 s long"},
 	} {
@@ -132,7 +140,10 @@ func TestRead_times_in_another_unit(t *testing.T) {
 		for i := range 20 {
 			fmt.Fprintf(&b, "%.0f,%d\n", c.first+float64(i)*c.step, 1000+i%3)
 		}
-		_, notes, err := Read(strings.NewReader(b.String()))
+		s, notes, err := Read(strings.NewReader(b.String()), Columns{})
+		if c.first >= epochMin && (s.Begin != 0 || math.Abs(s.Ends[19]-20) > 1e-3) {
+			t.Errorf("from %v: %v to %v, want 0 to 20", c.first, s.Begin, s.Ends[19])
+		}
 		if all := strings.Join(notes, "\n"); err != nil || !strings.Contains(all, c.want) || (c.want == "") != (all == "") || len(notes) > 1 {
 			t.Errorf("from %v in steps of %v: %q, want %q (%v)", c.first, c.step, all, c.want, err)
 		}
@@ -145,7 +156,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, _, err := Read(bytes.NewReader(text))
+		s, _, err := Read(bytes.NewReader(text), Columns{})
 		if err != nil {
 			if !strings.Contains(err.Error(), "line") {
 				t.Fatalf("an error without a place: %v", err)
@@ -184,7 +195,7 @@ func TestRead_joins_the_lines_of_long_files(t *testing.T) {
 			fmt.Fprintf(&text, "%g,%d,%d,%d\n", time, rate, i, i%2)
 			done += width * float64(rate)
 		}
-		s, notes, err := readAtMost(&text, atMost)
+		s, notes, err := readAtMost(&text, Columns{}, atMost)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +239,7 @@ func analyzed(t *testing.T, path string) series.Shape {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	s, _, err := Read(file)
+	s, _, err := Read(file, Columns{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,5 +274,28 @@ func TestAMeasuredCollapse(t *testing.T) {
 	}
 	if d := only(t, s, series.Decline); d.From != 0 || d.To > 45 {
 		t.Errorf("decline %+v", d)
+	}
+}
+
+func TestFilesOfUsers(t *testing.T) {
+	if s := analyzed(t, "testdata/absurd.csv"); s.Rate == nil || s.Kind != series.Steady || math.Abs(s.Rate.Value/1e5-1) > 0.02 || s.Mean > 1.1e5 {
+		t.Errorf("one absurd sample: %+v, mean %v", s.Rate, s.Mean)
+	}
+	s := analyzed(t, "testdata/half-at-the-step.csv")
+	if step := only(t, s, series.Step); step.From != 60 || s.Half == nil || s.Half.Seconds != step.From {
+		t.Errorf("a step at %v, half at %+v", step.From, s.Half)
+	}
+	for _, name := range []string{"fifteen", "ten"} {
+		if s := analyzed(t, "testdata/"+name+".csv"); s.Kind != series.Steady {
+			t.Errorf("%s steady samples: %s, %+v", name, s.Kind, s.Why)
+		}
+	}
+	s = analyzed(t, "testdata/outage-of-ten.csv")
+	if d := only(t, s, series.Drops).Drops; d.Stalls != 1 || d.All[0].From != 1 || d.Longest != 6 {
+		t.Errorf("an outage: %+v", d)
+	}
+	s = analyzed(t, "testdata/dead.csv")
+	if c := s.Cliff(); c == nil || c.From != 20 || c.After != 0 || s.Half.Seconds != 20 {
+		t.Errorf("dead from 20 s on: %+v", c)
 	}
 }

@@ -68,7 +68,7 @@ type Drop struct {
 type DropGroup struct {
 	All     []Drop  `json:"all"`
 	Stalls  int     `json:"stalls"`
-	Longest float64 `json:"longest_s"`        // of a stall its silent time, where that is known to be longer
+	Longest float64 `json:"longest_s"`        // of a stall its silent time, where that is known
 	Seconds float64 `json:"seconds"`          // median length
 	Left    float64 `json:"left"`             // median share of the usual rate that a drop leaves
 	Share   float64 `json:"share"`            // of the time
@@ -92,7 +92,7 @@ func shortDrops(v view) []Drop {
 	var drops []Drop
 	longest := 0
 	rise := v.highestRise()
-	window := newMedianWindow(v.logs, dropReach)
+	window := newMedianWindow(v.logs, dropReach, v.empty())
 	for i, done := 0, 0; i < n; i++ {
 		usual := window.at(i)
 		back := usual + math.Log(dropShare)
@@ -133,7 +133,9 @@ func shortDrops(v view) []Drop {
 	}
 	var seconds float64
 	for _, d := range drops {
-		seconds += d.seconds
+		if d.Lowest > 0 || v.sparse { // what is usual is known of samples in which something was done
+			seconds += d.seconds
+		}
 	}
 	if seconds > dropTimeMax*v.seconds(0, n) {
 		return nil
@@ -141,19 +143,46 @@ func shortDrops(v view) []Drop {
 	return drops
 }
 
+// empty is the logarithm that stands for samples in which nothing was done, where these are no chance:
+// they are no part of what is usual. −∞: there are none.
+func (v view) empty() float64 {
+	if v.sparse {
+		return math.Inf(-1)
+	}
+	for i := range v.at {
+		if v.rate(i) == 0 {
+			return v.logs[i]
+		}
+	}
+	return math.Inf(-1)
+}
+
 // noiseAround is the standard deviation of the samples around one, on its louder side.
 func (v view) noiseAround(i int) float64 {
 	n := v.samples()
 	low, high := max(i-dropReach, 0), min(i+dropReach+1, n)
-	noise := max(medianDeviation(v.logs[low:high]), medianDeviation(v.logs[low:max(i+1, min(low+dropReach, high))]),
-		medianDeviation(v.logs[min(i, max(high-dropReach, low)):high]))
+	noise, empty := 0.0, v.empty()
+	for _, part := range [][]float64{v.logs[low:high], v.logs[low:max(i+1, min(low+dropReach, high))],
+		v.logs[min(i, max(high-dropReach, low)):high]} {
+		if busy := above(part, empty); len(busy) > 0 {
+			noise = max(noise, medianDeviation(busy))
+		}
+	}
 	return max(noise/madPerSigma, noiseFloor)
+}
+
+// above are the values above a bound; all of them, if that is −∞.
+func above(values []float64, bound float64) []float64 {
+	if math.IsInf(bound, -1) {
+		return values
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v <= bound })
 }
 
 // highestRise is how far one or two samples in a row reach above the usual rate (as a log), where
 // that is more than normal noise does, and come back.
 func (v view) highestRise() (highest float64) {
-	window := newMedianWindow(v.logs, dropReach)
+	window := newMedianWindow(v.logs, dropReach, v.empty())
 	run := 0
 	for i := range v.samples() {
 		usual := window.at(i)
@@ -224,8 +253,9 @@ func (v view) dropEvent(drops []Drop) Event {
 	for _, d := range drops {
 		length := d.seconds
 		if d.Stall {
-			g.Stalls++
-			length = max(length, d.Silent)
+			if g.Stalls++; d.Silent > d.seconds || d.Lowest == 0 { // a drop is longer than its silence
+				length = d.Silent
+			}
 		}
 		g.Longest, total, lowest = max(g.Longest, length), total+d.seconds, min(lowest, d.Lowest)
 		began, lasted, left = append(began, d.From), append(lasted, d.seconds), append(left, d.Mean/d.Usual)
@@ -239,30 +269,43 @@ func (v view) dropEvent(drops []Drop) Event {
 	return e
 }
 
-// medianWindow is a running median over a sorted window.
+// medianWindow is a running median over a sorted window, of values above a bound.
 type medianWindow struct {
 	values   []float64
 	sorted   []float64
+	bound    float64
+	whole    float64 // the median of all, where the window holds none
 	reach    int
 	from, to int // what is in the window
 }
 
-func newMedianWindow(values []float64, reach int) *medianWindow {
-	return &medianWindow{values: values, reach: reach}
+func newMedianWindow(values []float64, reach int, bound float64) *medianWindow {
+	w := &medianWindow{values: values, reach: reach, bound: bound, whole: bound}
+	if all := above(values, bound); len(all) > 0 && !math.IsInf(bound, -1) {
+		w.whole = stat.Median(all)
+	}
+	return w
 }
 
 // at returns the median of the samples around i, which grows from call to call.
 func (w *medianWindow) at(i int) float64 {
 	for ; w.to < min(i+w.reach+1, len(w.values)); w.to++ {
-		k, _ := slices.BinarySearch(w.sorted, w.values[w.to])
-		w.sorted = slices.Insert(w.sorted, k, w.values[w.to])
+		if w.values[w.to] > w.bound {
+			k, _ := slices.BinarySearch(w.sorted, w.values[w.to])
+			w.sorted = slices.Insert(w.sorted, k, w.values[w.to])
+		}
 	}
 	for ; w.from < i-w.reach; w.from++ {
-		k, _ := slices.BinarySearch(w.sorted, w.values[w.from])
-		w.sorted = slices.Delete(w.sorted, k, k+1)
+		if w.values[w.from] > w.bound {
+			k, _ := slices.BinarySearch(w.sorted, w.values[w.from])
+			w.sorted = slices.Delete(w.sorted, k, k+1)
+		}
 	}
 	middle := len(w.sorted) / 2
-	if len(w.sorted)%2 == 1 {
+	switch {
+	case len(w.sorted) == 0:
+		return w.whole
+	case len(w.sorted)%2 == 1:
 		return w.sorted[middle]
 	}
 	return (w.sorted[middle-1] + w.sorted[middle]) / 2

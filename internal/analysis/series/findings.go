@@ -9,7 +9,7 @@ import (
 
 // doubts are the words of the doubts.
 var doubts = map[string]string{TooFew: finding.TooFewSamples, TooEmpty: finding.TooEmpty,
-	TooNoisy: finding.TooNoisy, TooErratic: finding.Wanders}
+	TooNoisy: finding.TooNoisy, TooUneven: finding.TooUneven, TooErratic: finding.Wanders}
 
 // Findings states the shape as findings about a place, what matters most first.
 func (s *Shape) Findings(where finding.Where) (all []finding.Finding) {
@@ -41,8 +41,12 @@ func (s *Shape) Findings(where finding.Where) (all []finding.Finding) {
 		if s.Why.Code == TooErratic {
 			severity = finding.Warning
 		}
-		add(finding.RateUnknownParams{Why: doubts[s.Why.Code], Samples: s.Why.Samples, Needed: s.Why.Needed,
-			Low: s.Why.Low, High: s.Why.High, Wide: s.Why.Low == 0 && s.Why.High == 0}, severity)
+		p := finding.RateUnknownParams{Why: doubts[s.Why.Code], Samples: s.Why.Samples, Needed: s.Why.Needed,
+			Low: s.Why.Low, High: s.Why.High, Wide: s.Why.Low == 0 && s.Why.High == 0, Before: s.Why.Before}
+		if p.Before > 0 {
+			p.First, p.Rest = &s.Why.First, &s.Why.Rest
+		}
+		add(p, severity)
 	}
 	if p := s.missing(Interruption); p.Count > 0 {
 		add(p, finding.Warning)

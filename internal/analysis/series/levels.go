@@ -18,6 +18,10 @@ const (
 	// outlierSigmas is how far from the running median a sample may pull the mean of its level.
 	outlierSigmas = 2.5
 	madPerSigma   = 0.6745
+	// quartersPerSigma: three quarters of normal values are nearer to their mean. largeShare leaves
+	// normal noise to the median.
+	quartersPerSigma = 1.1503
+	largeShare       = 0.8
 	// rhoMax bounds the autocorrelation: beyond it, a few samples decide the long-run variance.
 	rhoMax = 0.9
 	// noiseFloor is the least standard deviation of log rates that is believed.
@@ -255,7 +259,19 @@ func differenceDeviation(logs []float64) float64 {
 	if len(logs) < 3 {
 		return noiseFloor
 	}
-	return max(medianDeviation(differences(logs))/(madPerSigma*math.Sqrt2), noiseFloor)
+	steps := differences(logs)
+	sigma := max(medianDeviation(steps)/(madPerSigma*math.Sqrt2), noiseFloor)
+	// Where neighbours are on one of two levels at random, half of the differences are near 0, and
+	// their median says nothing of the other half. Differences as large as those of an oscillation are
+	// no noise.
+	for i, step := range steps {
+		steps[i] = math.Abs(step)
+	}
+	slices.Sort(steps)
+	if large := steps[len(steps)*3/4]; large < math.Log(separate) {
+		sigma = max(sigma, largeShare*large/(quartersPerSigma*math.Sqrt2))
+	}
+	return sigma
 }
 
 func differences(values []float64) []float64 {

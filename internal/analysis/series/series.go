@@ -46,15 +46,20 @@ const (
 	// sparseOperations is how many operations a usual sample must hold for an empty one to be a
 	// stall and not chance.
 	sparseOperations = 20
+	// absurd is how many times the rate around a sample is alone: then its counter was read wrongly,
+	// or wrapped. It counts as the rate around. More than a hundredth of the samples are no errors.
+	absurd      = 20
+	absurdShare = 0.01
 )
 
 // view is the part of a series that counts: samples that were measured and not interrupted.
 type view struct {
 	s      *Series
-	at     []int     // position of each in s
-	logs   []float64 // log rates; an empty sample counts as emptyShare of the median
-	width  float64   // usual length of a sample, seconds
-	sparse bool      // empty samples are no stalls
+	at     []int           // position of each in s
+	logs   []float64       // log rates; an empty sample counts as emptyShare of the median
+	width  float64         // usual length of a sample, seconds
+	sparse bool            // empty samples are no stalls
+	absurd map[int]float64 // what counts in place of a sample that can't be, by its place in s
 }
 
 func (s *Series) begins(i int) float64 {
@@ -100,9 +105,34 @@ func viewOf(s *Series) (v view, events []Event) {
 		}
 		events = append(events, Event{Kind: kind, From: s.begins(i), To: s.Ends[i]})
 	}
-	v.logs = logsOf(rates)
 	v.sparse = countsFew(s, v.at)
+	v.absurd = v.absurdAmong(rates)
+	for i, at := range v.at {
+		if instead, is := v.absurd[at]; is {
+			rates[i] = instead
+		}
+	}
+	v.logs = logsOf(rates)
 	return v, events
+}
+
+// absurdAmong finds single samples that are far above all around them.
+func (v view) absurdAmong(rates []float64) map[int]float64 {
+	if v.sparse || len(rates) < shortSamplesMin {
+		return nil
+	}
+	found := map[int]float64{}
+	for i, rate := range rates {
+		low, high := max(i-levelSamplesMin+1, 0), min(i+levelSamplesMin, len(rates))
+		others := slices.Concat(rates[low:i], rates[i+1:high])
+		if usual := stat.Median(others); usual > 0 && rate > absurd*slices.Max(others) {
+			found[v.at[i]] = usual
+		}
+	}
+	if len(found) > max(int(absurdShare*float64(len(rates))), 1) {
+		return nil
+	}
+	return found
 }
 
 func logsOf(rates []float64) []float64 {
@@ -147,7 +177,12 @@ func (v view) begins(i int) float64 {
 
 func (v view) ends(i int) float64 { return v.s.Ends[v.at[i]] }
 
-func (v view) rate(i int) float64 { return v.s.Rates[v.at[i]] }
+func (v view) rate(i int) float64 {
+	if instead, is := v.absurd[v.at[i]]; is {
+		return instead
+	}
+	return v.s.Rates[v.at[i]]
+}
 
 // part is the samples from … to (excluded).
 func (v view) part(from, to int) view {

@@ -12,7 +12,6 @@
 //  6. step.go         which changes of level are steps and which are slopes
 //  7. short.go        exact tests for 8 to 20 samples
 //  8. coincide.go     which resources changed with it
-//  9. csv.go          series from a file
 //
 // docs/analyze.md defines each kind; docs/error-rates.md has their error rates in simulation.
 package series
@@ -77,18 +76,23 @@ type Doubt struct {
 	// Both are 0 where they would say nothing.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
+	// Of TooUneven: the mean rate of the first Before samples, and of those after them.
+	Before int     `json:"before,omitempty"`
+	First  float64 `json:"first,omitempty"`
+	Rest   float64 `json:"rest,omitempty"`
 }
 
 const (
 	TooFew     = "too-few-samples"
-	TooEmpty   = "too-empty" // half of the samples or more are empty
-	TooNoisy   = "too-noisy" // a change of 30 % could hide in the noise
-	TooErratic = "wanders"   // it moves like a random walk: levels and slopes mean little
+	TooEmpty   = "too-empty"  // nothing was done; or so little that chance empties half of the samples
+	TooNoisy   = "too-noisy"  // a change of 30 % could hide in the noise
+	TooUneven  = "too-uneven" // a short series whose first samples lie far from the others, by chance or not
+	TooErratic = "wanders"    // it moves like a random walk: levels and slopes mean little
 )
 
 // Rate is a rate that stands for a series.
 type Rate struct {
-	Value            float64 `json:"value"` // mean after the warm-up, drops included
+	Value            float64 `json:"value"` // median after the warm-up, drops included
 	From             int     `json:"from"`  // first sample after the warm-up
 	Samples          int     `json:"samples"`
 	Low              float64 `json:"low"`  // one sample in twenty lies below
@@ -189,10 +193,13 @@ func Analyze(s Series) Shape {
 	switch rates := v.rates(); {
 	case n < shortSamplesMin:
 		found.why = &Doubt{Code: TooFew, Samples: n, Needed: steadySamplesMin}
-	case stat.Median(rates) == 0:
+	case slices.Max(rates) == 0 || v.sparse && stat.Median(rates) == 0:
 		found.why = &Doubt{Code: TooEmpty, Samples: n}
 	default:
 		cut := v.warmup(rates)
+		if n-cut < steadySamplesMin { // a beginning of so few can't be told from the rest
+			cut = 0
+		}
 		shape.Warmup = v.begins(cut)
 		found = finder{view: v.part(cut, n)}
 		found.find()
@@ -217,7 +224,7 @@ func (s *Shape) rate(f *finder, cut int) {
 		return
 	}
 	sorted := slices.Sorted(slices.Values(f.rates()))
-	s.Rate = &Rate{Value: f.mean(0, n), From: f.at[0], Samples: n, Low: sorted[n/20], High: sorted[n-1-n/20],
+	s.Rate = &Rate{Value: stat.Median(sorted), From: f.at[0], Samples: n, Low: sorted[n/20], High: sorted[n-1-n/20],
 		EffectiveSamples: float64(n) * (1 - f.rho) / (1 + f.rho)}
 }
 
@@ -232,6 +239,10 @@ func (s *Shape) ends(f *finder, v view) {
 	if s.Late.Rate > s.Early.Rate/2 {
 		return
 	}
+	if e := s.halving(f); e != nil {
+		s.Half = &Place{e.From, e.Records, e.Bytes}
+		return
+	}
 	smooth := boundOutliers(v.logs, 0)
 	below := func(log float64) bool { return log < math.Log(s.Early.Rate/2) }
 	last := len(smooth) - 1
@@ -241,6 +252,22 @@ func (s *Shape) ends(f *finder, v view) {
 	// Where a rate falls fast, bounding takes it down a sample too early.
 	last = max(last, slices.IndexFunc(v.logs, below)-1)
 	s.Half = &Place{v.begins(last + 1), v.stored(v.s.Records, last+1), v.stored(v.s.Bytes, last+1)}
+}
+
+// halving returns the step with which half of the first level was lost for good: the same event has
+// one time. Nil: it was lost along a slope, or in an oscillation.
+func (s *Shape) halving(f *finder) *Event {
+	last := len(f.levels) - 1
+	for last > 0 && f.levels[last-1].Rate <= s.Early.Rate/2 {
+		last--
+	}
+	for i := range f.events {
+		if e := &f.events[i]; e.Kind == Step && e.After < e.Before && last > 0 &&
+			e.From >= f.levels[last-1].To && e.To <= f.levels[last].From {
+			return e
+		}
+	}
+	return nil
 }
 
 func (s *Shape) name(inconclusive bool) {

@@ -16,6 +16,8 @@ const (
 	// shortStepSide is how many samples each side of a step has at least.
 	shortStepSide     = 3
 	shortSignificance = 0.01
+	// unevenMin is how many times one part of a short series is the other, to be told as such.
+	unevenMin = 2
 )
 
 // findShort looks for one step or one slope in 8 to 20 samples: exact tests, which need no estimate
@@ -41,11 +43,32 @@ func (f *finder) findShort() {
 	trend := lineOf(positions(n), v.logs, differenceDeviation(v.logs))
 	f.rho = trend.rho
 	f.levels = append(f.levels, Level{v.begins(0), v.ends(n - 1), v.mean(0, n)})
-	if n < steadySamplesMin {
+	switch hides := driftHides(&trend, v.logs); {
+	case hides && f.uneven(v):
+	case n < steadySamplesMin:
 		f.why = &Doubt{Code: TooFew, Samples: n, Needed: steadySamplesMin}
-	} else if math.Abs(trend.drift)+trend.half > math.Log1p(driftUnknown) {
-		f.doubt(&trend, n)
+	case hides:
+		f.doubt(&trend, v.logs)
 	}
+}
+
+// uneven says of a series in which no exact test shows a change that its first samples lie far from
+// all others: of so few on one side, chance makes one order in C(n, k) the same.
+func (f *finder) uneven(v view) bool {
+	n, s := v.samples(), sumsOf(v.logs)
+	place, least := 0, math.Inf(1)
+	for k := 1; k < n; k++ {
+		if left := s.cost(0, k) + s.cost(k, n); left < least {
+			place, least = k, left
+		}
+	}
+	first, rest := v.logs[:place], v.logs[place:]
+	apart := max(slices.Min(first)-slices.Max(rest), slices.Min(rest)-slices.Max(first))
+	if f.why != nil || apart < 0 || math.Abs(stat.Mean(first)-stat.Mean(rest)) < math.Log(unevenMin) {
+		return false
+	}
+	f.why = &Doubt{Code: TooUneven, Samples: n, Before: place, First: v.mean(0, place), Rest: v.mean(place, n)}
+	return true
 }
 
 // shortChange adds a step or a slope between some drops, and these, if there is one.

@@ -144,7 +144,7 @@ var (
 )
 
 func TestErrorRates(t *testing.T) {
-	makers := []func(*testing.T) table{steadyTable, foundTable, cleanTable, levelTable, dropTable, shortTable, pointsTable, resourceTable}
+	makers := []func(*testing.T) table{steadyTable, foundTable, cleanTable, levelTable, dropTable, shortTable, pointsTable, kindsTable, resourceTable}
 	tables := make([]table, len(makers))
 	t.Run("tables", func(t *testing.T) {
 		for i, makeTable := range makers {
@@ -379,6 +379,78 @@ func cleanTable(t *testing.T) table {
 						})
 				}
 			}
+		}
+	}
+	return b
+}
+
+// kinds are noises of shapes for which nothing here was chosen.
+var kinds = []struct {
+	name string
+	draw func(r *rand.Rand, n int) []float64 // factors
+}{
+	{"gamma, 14 %", func(r *rand.Rand, n int) []float64 {
+		factors := make([]float64, n)
+		for i := range factors {
+			for range 50 { // the sum of 50 exponential waits
+				factors[i] += r.ExpFloat64() / 50
+			}
+		}
+		return factors
+	}},
+	{"two levels at random, ±10 %", func(r *rand.Rand, n int) []float64 {
+		factors := make([]float64, n)
+		for i := range factors {
+			factors[i] = 0.9 + 0.2*float64(r.IntN(2)) + 0.005*r.NormFloat64()
+		}
+		return factors
+	}},
+	{"sawtooth of 7 to 13 s, ±10 %", func(r *rand.Rand, n int) []float64 {
+		period := 7 + r.IntN(7)
+		factors := make([]float64, n)
+		for i := range factors {
+			factors[i] = 0.9 + 0.2*float64(i%period)/float64(period-1) + 0.02*r.NormFloat64()
+		}
+		return factors
+	}},
+	{"whole counts, 40 a sample", func(r *rand.Rand, n int) []float64 {
+		factors := make([]float64, n)
+		for i := range factors {
+			count := 0
+			for at := r.ExpFloat64(); at < 40; at += r.ExpFloat64() {
+				count++
+			}
+			factors[i] = float64(count) / 40
+		}
+		return factors
+	}},
+}
+
+// kindsTable: steady and changed series of noise of other shapes, and short ones with little noise.
+func kindsTable(t *testing.T) table {
+	b := table{name: "series-kinds", columns: []string{"noise", "samples", "steady: a change, drops or oscillation told", "steady: inconclusive", "fall by half at once, anywhere in the middle third: told in its place", "outage to 0 in its last half: told at its place", "a sample 1,000 times as high: no level, or one among 90 % of the samples"}}
+	for _, kind := range kinds {
+		for _, n := range []int{60, 200, 600} {
+			b.row(t, []string{kind.name, fmt.Sprint(n)}, [][2]float64{never, free, {0.9, 1}, {0.97, 1}, {1, 1}}, func(r *rand.Rand) answer {
+				counted := func(level func(i int) float64) (s Series) {
+					for i, factor := range kind.draw(r, n) {
+						s.Ends, s.Rates = append(s.Ends, float64(i+1)), append(s.Rates, math.Round(40*level(i)*factor))
+						if kind.name[:5] != "whole" {
+							s.Rates[i] = 1e5 * level(i) * factor
+						}
+					}
+					return s
+				}
+				steady := Analyze(counted(constant))
+				at := n/3 + r.IntN(n/3)
+				fell := stepAt(Analyze(counted(fall(at, 0, 0.5))), float64(at))
+				out := stepAt(Analyze(counted(fall(n/2, 0, 0))), float64(n/2))
+				s := counted(constant)
+				s.Rates[r.IntN(n)] *= 1000
+				poisoned := Analyze(s)
+				return answer{len(steady.Events) > 0, steady.Has(Inconclusive), fell != nil && fell.Cliff, out != nil && out.Cliff,
+					poisoned.Rate == nil || poisoned.Rate.Low <= poisoned.Rate.Value && poisoned.Rate.Value <= poisoned.Rate.High && poisoned.Rate.High < 2*steady.Mean}
+			})
 		}
 	}
 	return b

@@ -262,8 +262,8 @@ func (f *finder) changes(v view, l *levels) {
 	case !tends && c.stepsWalk():
 		f.why = &Doubt{Code: TooErratic, Samples: n}
 		c.keepJumps()
-	case len(c.all) == 0 && (n < steadySamplesMin || math.Abs(trend.drift)+trend.half > math.Log1p(driftUnknown)):
-		f.doubt(&trend, n)
+	case len(c.all) == 0 && (n < steadySamplesMin || driftHides(&trend, l.bounded)):
+		f.doubt(&trend, l.bounded)
 	}
 	f.emit(c)
 }
@@ -309,14 +309,27 @@ func jumpOf(values []float64, ramp int) (place fit, jumps bool) {
 	return place, true
 }
 
+// driftRange is the 95 % interval of a line's drift. No drift is larger than what lies between the
+// lowest and the highest sample.
+func driftRange(trend *line, logs []float64) (low, high float64) {
+	most := slices.Max(logs) - slices.Min(logs)
+	return min(max(trend.drift-trend.half, -most), most), max(min(trend.drift+trend.half, most), -most)
+}
+
+// driftHides reports whether a change by more than a steady rate may have fits the samples.
+func driftHides(trend *line, logs []float64) bool {
+	low, high := driftRange(trend, logs)
+	return max(-low, high) > math.Log1p(driftUnknown)
+}
+
 // doubt says that a change could hide in the noise, if nothing else is known of the series.
-func (f *finder) doubt(trend *line, n int) {
+func (f *finder) doubt(trend *line, logs []float64) {
 	if f.why != nil {
 		return
 	}
-	f.why = &Doubt{Code: TooNoisy, Samples: n}
-	if trend.half < math.Log(saysNothing) {
-		f.why.Low, f.why.High = expm1(trend.drift-trend.half), expm1(trend.drift+trend.half)
+	f.why = &Doubt{Code: TooNoisy, Samples: len(logs)}
+	if low, high := driftRange(trend, logs); high-low < 2*math.Log(saysNothing) {
+		f.why.Low, f.why.High = expm1(low), expm1(high)
 	}
 }
 

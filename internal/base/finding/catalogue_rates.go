@@ -24,6 +24,7 @@ const (
 	TooFewSamples = "few"
 	TooEmpty      = "empty"
 	TooNoisy      = "noisy"
+	TooUneven     = "uneven"
 	Wanders       = "wanders"
 )
 
@@ -142,9 +143,11 @@ var _ = register(
 		Also: []Parameters{
 			RateUnknownParams{Why: TooEmpty, Samples: 60},
 			RateUnknownParams{Why: TooNoisy, Samples: 40, Low: -0.25, High: 0.4},
+			RateUnknownParams{Why: TooUneven, Samples: 10, Before: 2, First: Known(104e3), Rest: Known(13e3)},
 			RateUnknownParams{Why: Wanders}},
 		Says: `inconclusive: {{if eq .why "few"}}{{plural .samples "sample" "samples"}}, at least {{.needed}} needed` +
 			`{{else if eq .why "empty"}}at least half of the {{.samples}} samples are empty` +
+			`{{else if eq .why "uneven"}}{{rate .first}} in the first {{plural .before "sample" "samples"}} and {{rate .rest}} after them; too few to tell a change from chance` +
 			`{{else if eq .why "wanders"}}the rate moves like a random walk; levels and slopes mean little` +
 			`{{else if .wide}}{{.samples}} samples, large scatter{{else}}a change between {{percent .low}} and {{percent .high}} fits the {{.samples}} samples{{end}}`,
 		Many: `{{.Count}} series are inconclusive: too few samples, or too noisy for their length.`,
@@ -252,6 +255,8 @@ type RateUnknownParams struct {
 	Wide            bool // no range that says anything
 	Samples, Needed int
 	Low, High       float64
+	Before          int     `param:"omitempty"` // so many samples come first, at another rate than the rest
+	First, Rest     *float64
 }
 
 func (RateUnknownParams) code() Code { return RateUnknown }
