@@ -24,7 +24,7 @@ func main() {
 	}
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
-	only := flag.String("only", "", "only the whole loop on the null driver (`null`), this engine's bare loops, or this server or peer")
+	only := flag.String("only", "", "only the whole loop on the null driver (`null`), how reports grow (growth), this engine's bare loops, or this server or peer")
 	servers := flag.Bool("servers", false, "the CPU time of clients of servers, beside that of other clients")
 	parts := flag.String("parts", "table,growth,late,stops", "what -servers prints: the table, how time grows with connections, how late an open load is, what stops of the server do to it; and `peers`, rates and client CPU time beside pgbench, sysbench and redis-benchmark")
 	placed := flag.String("placement", "", "only this placement of peers: anywhere, `one CPU` or a CPU each; \"\": all")
@@ -33,6 +33,9 @@ func main() {
 	length := time.Duration(*seconds * float64(time.Second))
 	if *servers {
 		exit(printServers(*rounds, *only, *parts, *placed, *connections))
+	}
+	if *only == "growth" {
+		exit(printReports())
 	}
 	if *only == "null" {
 		exit(printLoops(*rounds, length))
@@ -44,6 +47,10 @@ func main() {
 	printParts()
 	fmt.Println("\nThe whole loop on the null driver (ns an operation in all, median)")
 	if err := printLoops(*rounds, length); err != nil {
+		exit(err)
+	}
+	fmt.Println("\nHow reports and histories grow (CPU time; exponent from the first to the last size, 1 is linear)")
+	if err := printReports(); err != nil {
 		exit(err)
 	}
 	fmt.Println("\nBeside a bare loop in a process of its own (one thread, 100,000 records, no sync; median of rounds, 95 % interval)")

@@ -87,7 +87,7 @@ func (f *finder) shortChange(drops []Drop) bool {
 		by = math.Log(after / before)
 	}
 	if !isChange(by) {
-		return false // before the exact tests, which go through up to a million choices
+		return false // before the exact tests, which go through thousands of choices
 	}
 	best := least(shortSlope(v.logs), shortStep(v.logs, place, gain))
 	if !best.firm && !(f.s.Points && best.p < shortSignificance/2) || !isStep && !f.slope(v, 0, n, &curve) {
@@ -181,7 +181,8 @@ func bestStep(logs []float64) (place int, cost, gain float64) {
 }
 
 // permutationTail bounds the chance that values in random order can be cut as well as at this
-// place, in the same direction: the exact shares of all choices of k values, summed over each k.
+// place, in the same direction: the exact shares of all choices of k values, summed over each k. The
+// choices are counted as pairs of choices of two halves: 2^(n/2) sums and not 2^n.
 func permutationTail(logs []float64, place int) float64 {
 	n, mean := len(logs), stat.Mean(logs)
 	var before float64
@@ -189,24 +190,56 @@ func permutationTail(logs []float64, place int) float64 {
 		before += y - mean
 	}
 	const slack = 1 - 1e-9
-	gain := func(sum float64, k int) float64 { return sum * sum / float64(k*(n-k)) }
-	least := slack * gain(before, place)
-	extreme := make([]float64, n+1) // choices by number of values
-	var choose func(i, k int, sum float64)
-	choose = func(i, k int, sum float64) {
-		if k >= shortStepSide && sum*before > 0 && gain(sum, k) >= least {
-			extreme[k]++
-		}
-		for ; k < n-shortStepSide && i < n; i++ {
-			choose(i+1, k+1, sum+logs[i]-mean)
+	least := slack * before * before / float64(place*(n-place))
+	away := make([]float64, n)
+	for i, y := range logs {
+		if away[i] = y - mean; before < 0 {
+			away[i] = mean - y
 		}
 	}
-	choose(0, 0, 0)
+	if before == 0 { // no direction
+		return 0
+	}
+	first, second := choicesOf(away[:n/2]), choicesOf(away[n/2:])
 	var tail float64
 	for k := shortStepSide; k <= n-shortStepSide; k++ {
-		tail += extreme[k] / float64(combin.Binomial(n, k))
+		sum := math.Sqrt(least * float64(k*(n-k)))
+		var extreme int
+		for some := max(k-len(second)+1, 0); some < len(first) && some <= k; some++ {
+			extreme += pairsReaching(first[some], second[k-some], sum)
+		}
+		tail += float64(extreme) / float64(combin.Binomial(n, k))
 	}
 	return tail
+}
+
+// choicesOf are the sums of all choices of values, by how many they are, each list increasing.
+func choicesOf(values []float64) [][]float64 {
+	choices := make([][]float64, len(values)+1)
+	choices[0] = []float64{0}
+	for i, v := range values {
+		for k := i; k >= 0; k-- {
+			for _, sum := range choices[k] {
+				choices[k+1] = append(choices[k+1], sum+v)
+			}
+		}
+	}
+	for _, sums := range choices {
+		slices.Sort(sums)
+	}
+	return choices
+}
+
+// pairsReaching counts the pairs of one of each list whose sum is at least so much.
+func pairsReaching(a, b []float64, least float64) (count int) {
+	from := len(b) // the first of b that is enough for the present one of a
+	for _, x := range a {
+		for from > 0 && x+b[from-1] >= least {
+			from--
+		}
+		count += len(b) - from
+	}
+	return count
 }
 
 func sortDrops(drops []Drop) {
