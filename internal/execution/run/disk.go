@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/event"
-	"assay/internal/experiment/plan"
 	"assay/internal/experiment/trace"
 )
 
@@ -38,13 +36,6 @@ type disk struct {
 	met       *finding.FullDiskParams // what the mark says of it
 
 	freeBefore uint64 // bytes, before the store made its files; 0: not known, or the disk is the trial's alone
-}
-
-// diskOf returns the disk of a trial that has no files yet.
-func (r *running) diskOf(p plan.Trial, writer *record.TrialWriter) *disk {
-	o := r.options
-	return &disk{writer: writer, view: r.view, directory: cmp.Or(o.DataRoot, o.Directory), shares: o.DataRoot == "", runs: o.Directory,
-		quota: uint64(p.CellOf(r.experiment).DiskQuota)}
 }
 
 // noteFree notes what is free before the store makes its files.

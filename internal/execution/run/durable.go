@@ -9,7 +9,6 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
-	"assay/internal/execution/control"
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 	"assay/store"
@@ -139,26 +138,6 @@ func (c *syncCheck) timeSync() {
 	took, err := host.SyncFloor(directory)
 	if err == nil && (c.floor == 0 || took < c.floor) {
 		c.floor = took // what could not be timed, as on a full disk, bounds nothing
-	}
-}
-
-// askDurability asks the store what its class rests on now.
-func (t *trial) askDurability() *store.DurabilityEvidence {
-	if len(t.clients.Living()) < len(t.clients.All) {
-		return nil
-	}
-	var inspected control.Inspected
-	if err := t.clients.Call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
-		return &store.DurabilityEvidence{Unknown: err.Error()}
-	}
-	return inspected.Durability
-}
-
-// tellUnchecked says once in a run that a class is a claim. The tables say it too.
-func (r *running) tellUnchecked(s *record.Syncs) {
-	if s != nil && s.Why != "" && !r.toldSyncs {
-		r.toldSyncs = true
-		r.view.Message("durability claims are not checked against the disk's flushes: " + s.Why)
 	}
 }
 

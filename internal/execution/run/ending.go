@@ -1,6 +1,7 @@
 package run
 
 import (
+	"assay/internal/execution/server"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,6 +43,17 @@ func (t *trial) explain(err error) error {
 		return fmt.Errorf("%s%s: %w", finding.Text(finding.New(*full)), busError(err), err)
 	}
 	return err
+}
+
+// blame puts the server's death before the error that it led to.
+func blame(died, err error) error {
+	switch {
+	case died == nil || errors.Is(err, clients.ErrInterrupted) || errors.Is(err, server.ErrDied):
+		return err
+	case err == nil:
+		return died
+	}
+	return fmt.Errorf("%w; then: %w", died, err)
 }
 
 // judgeDisk says what a phase that ended early by its files means for the trial. A full disk marks

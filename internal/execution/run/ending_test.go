@@ -19,7 +19,7 @@ func TestCollaborators_that_are_not_there(t *testing.T) {
 	}
 	var own *ownServer
 	cause := errors.New("the store's own")
-	if own.died() != nil || own.blame(cause) != cause || own.blame(nil) != nil || own.processes() != nil {
+	if own.died() != nil || blame(own.died(), cause) != cause || blame(own.died(), nil) != nil || own.processes() != nil {
 		t.Error("a server that was not started is blamed")
 	}
 	var syncs *syncCheck

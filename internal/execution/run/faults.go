@@ -27,12 +27,13 @@ type faults struct {
 	ended    chan struct{}
 }
 
-// faultsOf returns what is to happen in a phase; nil: nothing, or there is no server.
-func (t *trial) faultsOf(p *experiment.Phase) *faults {
-	if len(p.Faults) == 0 || t.store.Description.Kind != store.Server {
+// newFaults returns what is to happen in a phase to servers that take so long to start at most; nil:
+// nothing, or there is no server.
+func newFaults(planned []experiment.Fault, servers *underTest, patience time.Duration) *faults {
+	if len(planned) == 0 || servers.store.Description.Kind != store.Server {
 		return nil
 	}
-	return &faults{servers: &t.tested, patience: t.run.experiment.StepTimeout, planned: p.Faults, down: map[int]string{}}
+	return &faults{servers: servers, patience: patience, planned: planned, down: map[int]string{}}
 }
 
 // begin lets faults happen at their times, in a goroutine of its own: starting a server takes long,

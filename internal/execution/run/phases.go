@@ -101,7 +101,7 @@ func (t *trial) input(p *experiment.Phase, position int) (*phaseInput, error) {
 	if t.content.alone() {
 		in.know.own = t.past.written()
 	}
-	in.faults = t.faultsOf(p)
+	in.faults = newFaults(p.Faults, &t.tested, t.run.experiment.StepTimeout)
 	first := t.inspect()
 	if len(t.result.Phases) > 0 {
 		first = nil

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"assay/internal/execution/control"
 	"cmp"
 	"slices"
 
@@ -56,4 +57,24 @@ func (t *trial) cited(q proof.Question, kind string) *record.Proof {
 	}
 	return &record.Proof{Kept: found.Kept, Cuts: found.Cuts, Records: found.Records, FileSystem: found.Where(), Why: found.Why, Made: found.Made,
 		Differs: found.Differs, NoPromise: found.NoPromise, Measure: found.Measure}
+}
+
+// askDurability asks the store what its class rests on now.
+func (t *trial) askDurability() *store.DurabilityEvidence {
+	if len(t.clients.Living()) < len(t.clients.All) {
+		return nil
+	}
+	var inspected control.Inspected
+	if err := t.clients.Call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+		return &store.DurabilityEvidence{Unknown: err.Error()}
+	}
+	return inspected.Durability
+}
+
+// tellUnchecked says once in a run that a class is a claim. The tables say it too.
+func (r *running) tellUnchecked(s *record.Syncs) {
+	if s != nil && s.Why != "" && !r.toldSyncs {
+		r.toldSyncs = true
+		r.view.Message("durability claims are not checked against the disk's flushes: " + s.Why)
+	}
 }

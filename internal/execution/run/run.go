@@ -12,9 +12,11 @@
 //	cold.go       what of the store's files the page cache has
 //	final.go      what was acknowledged, is it there?
 //	history.go    the sample of keys whose history is recorded, and their updates read back
+//	proofs.go     what the store's class rests on
 //	plans.go      how the store answers queries
 //	outcome.go    state, cause and marks; ending.go: what a full disk or the memory limit means
 //	limits.go     what the experiment asks of the machine and can't have
+//	ownfault.go   what goes wrong on Assay's own side
 //	compress.go   what compressors make of the values
 //	programs.go   is the worker still the program that the run began with?
 //	servers.go    what servers hold before the run

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,9 +9,6 @@ import (
 	"assay/internal/execution/clients"
 	"assay/internal/execution/server"
 )
-
-// ownServer is the server that Assay has started for a trial. A nil one is none.
-type ownServer struct{ *server.Group }
 
 // startServer starts the store's server, where Assay is to.
 func (t *trial) startServer(ctx context.Context) error {
@@ -56,31 +52,3 @@ func (t *trial) stopServer() {
 // serverPatience is how long a server may take to end by itself: a database writes back what it
 // holds.
 const serverPatience = 10 * time.Second
-
-// died says how the server ended; nil while it runs.
-func (s *ownServer) died() error {
-	if s == nil {
-		return nil
-	}
-	return s.Died()
-}
-
-// blame puts the server's death before the error that it led to.
-func (s *ownServer) blame(err error) error {
-	died := s.died()
-	switch {
-	case died == nil || errors.Is(err, clients.ErrInterrupted) || errors.Is(err, server.ErrDied):
-		return err
-	case err == nil:
-		return died
-	}
-	return fmt.Errorf("%w; then: %w", died, err)
-}
-
-// processes are those of the server.
-func (s *ownServer) processes() []int {
-	if s == nil {
-		return nil
-	}
-	return s.Processes()
-}

@@ -75,17 +75,6 @@ func (t *trial) do(ctx context.Context) error {
 	return onceFull(othersFill, t.writer.End(&t.result.Trial))
 }
 
-// errRunDirectory is wrapped by what goes wrong on Assay's own side.
-var errRunDirectory = errors.New("files can't be written")
-
-// ownFault is an error of Assay's own that is no error of the run directory, but ends the run as
-// one does: the trial can't be held against its store.
-type ownFault struct{ error }
-
-func (f ownFault) Unwrap() error { return f.error }
-
-func (f ownFault) Is(target error) bool { return target == errRunDirectory }
-
 func (t *trial) conduct(ctx context.Context) (err error) {
 	t.clients = &clients.Clients{Context: ctx, Timeout: t.run.experiment.StepTimeout}
 	var ownDisk *host.OwnDisk
@@ -130,7 +119,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 			t.run.view.Message(err.Error())
 		}
 	}()
-	defer func() { err = t.explain(t.tested.own.blame(err)) }()
+	defer func() { err = t.explain(blame(t.tested.own.died(), err)) }()
 	defer func() { err = t.endClients(err) }()
 	if err := t.startClients(); err != nil {
 		return err
@@ -302,3 +291,10 @@ func (t *trial) reopen() error {
 
 // readersEach is how many threads of each client read records back, or delete them.
 func (t *trial) readersEach() int { return t.cell.Threads / max(t.cell.Processes, 1) }
+
+// diskOf returns the disk of a trial that has no files yet.
+func (r *running) diskOf(p plan.Trial, writer *record.TrialWriter) *disk {
+	o := r.options
+	return &disk{writer: writer, view: r.view, directory: cmp.Or(o.DataRoot, o.Directory), shares: o.DataRoot == "", runs: o.Directory,
+		quota: uint64(p.CellOf(r.experiment).DiskQuota)}
+}

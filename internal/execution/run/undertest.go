@@ -167,3 +167,22 @@ func (u *underTest) used(p *record.Process, interval host.Interval, rssMax uint6
 		p.ServerWhy = "a process of it ended, or could not be looked at any more"
 	}
 }
+
+// ownServer is the server that Assay has started for a trial. A nil one is none.
+type ownServer struct{ *server.Group }
+
+// died says how the server ended; nil while it runs.
+func (s *ownServer) died() error {
+	if s == nil {
+		return nil
+	}
+	return s.Died()
+}
+
+// processes are those of the server.
+func (s *ownServer) processes() []int {
+	if s == nil {
+		return nil
+	}
+	return s.Processes()
+}
