@@ -6,8 +6,9 @@ const (
 	AgentRates  Code = "agent-rates"        // what each did
 	AgentBound  Code = "client-bound agent" // one of them, and which share of the load it did
 
-	MarkAgentSilent Code = "machine-disturbed agent-silent" // for longer than a second
-	FaultAgents     Code = "machine-disturbed agents"
+	MarkAgentSilent  Code = "machine-disturbed agent-silent"  // for longer than a second
+	MarkAgentUnheard Code = "machine-disturbed agent-unheard" // to the end: it, or a worker of it, was lost
+	FaultAgents      Code = "machine-disturbed agents"
 
 	CauseAgentLost Code = "agent-lost"
 )
@@ -29,6 +30,9 @@ var _ = register(
 		Remedy: "give that machine more CPUs or fewer threads, or add agents"},
 	Entry{Example: AgentSilentParams{Agent: "load2", Seconds: 2.1, AtS: 3.0}, Fault: FaultAgents,
 		Says: `nothing was heard of the agent {{.agent}} for {{seconds .seconds}}, first at {{moment .at_s}}: it was paused, or cut off`},
+	Entry{Example: AgentUnheardParams{Agent: "load2", AtS: 3.2, Least: 640, Most: new(uint64(1000))}, Fault: FaultAgents,
+		Says: `what the agent {{.agent}} did after {{moment .at_s}} was not heard: it acknowledged at least {{plural .least "operation" ""}}` +
+			`{{if has .most}}, and began at most {{count .most}}{{end}}`},
 	Entry{Example: FaultParams{Code: FaultAgents, At: At{"redis", "mixed (D0, 4 processes)"}, Trials: 1}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: an agent was not heard of for a time.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: agents were not heard of for a time.`,
@@ -71,3 +75,13 @@ type AgentSilentParams struct {
 }
 
 func (AgentSilentParams) code() Code { return MarkAgentSilent }
+
+// AgentUnheardParams: Least and Most are operations; no Most: the phase had a time, and no number.
+type AgentUnheardParams struct {
+	Agent string
+	AtS   float64
+	Least uint64
+	Most  *uint64 `param:"omitempty"`
+}
+
+func (AgentUnheardParams) code() Code { return MarkAgentUnheard }

@@ -255,7 +255,7 @@ type RateUnknownParams struct {
 	Wide            bool // no range that says anything
 	Samples, Needed int
 	Low, High       float64
-	Before          int     `param:"omitempty"` // so many samples come first, at another rate than the rest
+	Before          int `param:"omitempty"` // so many samples come first, at another rate than the rest
 	First, Rest     *float64
 }
 

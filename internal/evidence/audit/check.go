@@ -152,7 +152,7 @@ func (x *Expectation) writer(i int, version uint64) (h history, sequence uint64,
 	}
 	p := &x.phases[position]
 	t := &p.Trace.Threads[thread]
-	if len(t.Entries) == 0 || number >= p.Attempted[thread] {
+	if len(t.Entries) == 0 || number >= p.mostBegun(thread) {
 		return h, 0, false, false
 	}
 	e, effective := t.EntryAt(number)

@@ -27,7 +27,7 @@ func (x *Expectation) addDeletes(p *Phase, thread int, deletes []change, add fun
 				d = &deletions{change: c}
 				all[found{query, f}] = d
 			}
-			for sequence := range lastOccurrences(uint64(c.position), n, p.Acknowledged[thread], p.Attempted[thread]) {
+			for sequence := range lastOccurrences(uint64(c.position), n, p.Acknowledged[thread], p.mostBegun(thread)) {
 				if sequence < p.Acknowledged[thread] {
 					d.isAcknowledged, d.lastAcknowledged = true, max(d.lastAcknowledged, sequence)
 				} else {

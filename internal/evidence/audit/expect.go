@@ -72,7 +72,7 @@ func (x *Expectation) addLoad(phase int) {
 func (x *Expectation) addThread(phase, thread int, touched []*history) {
 	p := &x.phases[phase]
 	t := &p.Trace.Threads[thread]
-	attempted, n := p.Attempted[thread], uint64(len(t.Entries))
+	attempted, n := p.mostBegun(thread), uint64(len(t.Entries))
 	if attempted == 0 || n == 0 {
 		return
 	}

@@ -1,6 +1,10 @@
 package audit
 
-import "assay/internal/experiment/trace"
+import (
+	"math"
+
+	"assay/internal/experiment/trace"
+)
 
 // Increments returns what the counters of the records of some indexes add up to after the phases:
 // at least the increments that were acknowledged, at most those that were tried. Of those that did
@@ -18,7 +22,11 @@ func Increments(phases []Phase, indexes []uint64) (least, most uint64) {
 		for thread := range p.Trace.Threads {
 			acknowledged := p.incremented(thread, p.Acknowledged[thread], sampled)
 			least += acknowledged - min(acknowledged, p.NotIncremented[thread])
-			most += p.incremented(thread, p.Attempted[thread], sampled)
+			if begun := p.mostBegun(thread); begun != p.Attempted[thread] && p.Trace.Threads[thread].Limit == 0 {
+				most = math.MaxUint64 // it may have gone on for long
+			} else if most < math.MaxUint64 {
+				most += p.incremented(thread, begun, sampled)
+			}
 		}
 	}
 	return least, most

@@ -27,6 +27,9 @@ type Phase struct {
 	Number                  int
 	Trace                   *trace.File
 	Attempted, Acknowledged []uint64 // entries, a thread each
+	// begunMost is how many entries each thread may have begun: more than Attempted where its last
+	// counters were not heard. See Unheard.
+	begunMost []uint64
 
 	// Doubt has, for each thread, a bit for each operation code of which some ended so that the
 	// entry's effect is not known.
@@ -53,7 +56,8 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 	sample := c.Sample(false)
 	p := Phase{
 		Number: number, Trace: t, ZeroVersions: zeroVersions, Attempted: sample.Attempted, Acknowledged: sample.Acknowledged,
-		Doubt: make([]uint32, len(t.Threads)), NotIncremented: make([]uint64, len(t.Threads)),
+		begunMost: sample.Attempted,
+		Doubt:     make([]uint32, len(t.Threads)), NotIncremented: make([]uint64, len(t.Threads)),
 	}
 	for thread := range p.Doubt {
 		for slot, o := range c.Operations() {
@@ -69,6 +73,38 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 		}
 	}
 	return p
+}
+
+// endless is more entries than any thread of a trace without an end begins.
+const endless = 1 << 40
+
+// Unheard says that threads may have gone on after the counters of them that were read: they began at
+// most what their trace has, and acknowledged at least what they told. What lies between may have been
+// done or not.
+func (p *Phase) Unheard(threads []bool) {
+	p.begunMost = slices.Clone(p.Attempted)
+	for i, unheard := range threads {
+		switch limit := p.Trace.Threads[i].Limit; {
+		case !unheard:
+		case limit == 0:
+			p.begunMost[i] = max(p.Attempted[i], endless)
+		default:
+			p.begunMost[i] = max(p.Attempted[i], limit)
+		}
+	}
+}
+
+// mostBegun is how many entries a thread may have begun.
+func (p *Phase) mostBegun(thread int) uint64 {
+	if p.begunMost == nil {
+		return p.Attempted[thread]
+	}
+	return p.begunMost[thread]
+}
+
+// hasUnheard says if a thread may have gone on after what was read of it.
+func (p *Phase) hasUnheard() bool {
+	return p.begunMost != nil && !slices.Equal(p.begunMost, p.Attempted)
 }
 
 // inDoubt says if some operations of this kind may or may not have done their work. A delete that

@@ -55,7 +55,7 @@ func (p *Phase) lowestDeleted() uint64 {
 	lowest := uint64(math.MaxUint64)
 	for i := range p.Trace.Threads {
 		for position, e := range p.Trace.Threads[i].Entries {
-			if uint64(position) >= p.Attempted[i] {
+			if uint64(position) >= p.mostBegun(i) {
 				break
 			}
 			switch e.Operation() {

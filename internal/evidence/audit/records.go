@@ -34,13 +34,13 @@ func (p *Phase) inserts() (records uint64) {
 
 // Live returns how many records are there after the phases: those whose insert was acknowledged
 // (one that was under way when its thread ended is not counted). It is exact, or not known: known
-// is false if something was deleted, if operations that write are in doubt, or if something was
+// is false if something was deleted, if operations that write are in doubt or unheard, or if something was
 // upserted that was perhaps not there (at or above the records that the inserts of the phases
 // before make).
 func Live(phases []Phase) (records uint64, known bool) {
 	for i := range phases {
 		p := &phases[i]
-		if p.anyDoubt() {
+		if p.anyDoubt() || p.hasUnheard() {
 			return 0, false
 		}
 		for thread := range p.Trace.Threads {

@@ -241,6 +241,19 @@ type AgentShare struct {
 
 	SilentSeconds float64 `json:"silent_s,omitempty"` // in stretches of a second at least in which nothing was heard of it
 	SilentAt      float64 `json:"silent_at_s,omitempty"`
+
+	// Unheard is what is not known of it, because it or a worker of it was lost: its counts are the least
+	// that it did. Nil: all was heard.
+	Unheard *Unheard `json:"unheard,omitempty"`
+}
+
+// Unheard is what threads of an agent may have done beyond what was heard of them: an interval.
+type Unheard struct {
+	Threads int     `json:"threads"`
+	AtS     float64 `json:"at_s"`               // to when their counts go, since the phase's start
+	Least   uint64  `json:"acknowledged_least"` // operations
+	// Most are the operations that they began at most: all of the trace. Nil: they had a time, and no number.
+	Most *uint64 `json:"attempted_most,omitempty"`
 }
 
 // Gone is a process of several that ended, or was killed, in a phase that the others went on with.

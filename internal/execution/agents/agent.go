@@ -404,7 +404,7 @@ func (s *sitting) order(o *order) {
 		s.mu.Unlock()
 	}
 	if h == nil {
-		s.send(reply{Kind: replyDone, ID: o.ID, Worker: o.Worker, Error: &failure{Message: "this agent has no such worker", Died: true}}, nil)
+		s.send(reply{Kind: replyDone, ID: o.ID, Worker: o.Worker, Error: &failure{Message: "this agent has no such worker", Died: true, Taken: true}}, nil)
 		return
 	}
 	h.order(o)

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"assay/internal/base/clock"
@@ -93,7 +96,17 @@ func failureOf(err error) *failure {
 	case errors.As(err, &refused):
 		return &failure{Class: refused.Class, Message: refused.Message}
 	}
-	return &failure{Message: err.Error(), Died: errors.Is(err, conductor.ErrDied), Hung: errors.Is(err, conductor.ErrHung)}
+	return &failure{Message: err.Error(), Died: errors.Is(err, conductor.ErrDied), Hung: errors.Is(err, conductor.ErrHung), Taken: killed(err)}
+}
+
+// killed says if a worker was killed from outside: not by itself, as one that aborts.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, known := exit.Sys().(syscall.WaitStatus)
+	return known && status.Signaled() && slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, status.Signal())
 }
 
 func refusal(err error) error {

@@ -65,6 +65,10 @@ const (
 // workers are gone with it.
 var ErrLost = fmt.Errorf("the agent was lost (%w)", conductor.ErrDied)
 
+// ErrTaken is wrapped by what goes wrong because a worker of an agent was killed from outside: its store
+// is not at fault.
+var ErrTaken = fmt.Errorf("%w: killed from outside", conductor.ErrDied)
+
 // Hub is the conductor's side of all agents.
 type Hub struct {
 	Options

@@ -134,6 +134,7 @@ type failure struct {
 	Message string `json:"message"`
 	Died    bool   `json:"died,omitempty"`
 	Hung    bool   `json:"hung,omitempty"`
+	Taken   bool   `json:"taken,omitempty"` // it died, killed from outside
 }
 
 // encode makes a message's body: a line of JSON, and what stands behind it.

@@ -161,6 +161,8 @@ func (p *Pending) take(r *reply, result any) error {
 		refused := &control.Error{Class: e.Class, Message: e.Message}
 		refused.Bound()
 		return refused
+	case e.Taken:
+		w.broken = fmt.Errorf("%w on the agent %s: %s", ErrTaken, w.Agent.Name, format.Clean(e.Message))
 	case e.Died:
 		w.broken = fmt.Errorf("%w on the agent %s: %s", conductor.ErrDied, w.Agent.Name, format.Clean(e.Message))
 	case e.Hung:
@@ -430,6 +432,13 @@ func (w *Worker) Start() (ns, errorNS int64) {
 		return 0, 0
 	}
 	return w.Agent.clocks.toConductor(int64(w.words.StartNS))
+}
+
+// LookedAt returns to when what was heard of the worker's counts goes, in seconds since the phase's start.
+func (w *Worker) LookedAt() float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return max(float64(w.lookedAtNS-w.startNS)/1e9, 0)
 }
 
 // Usage returns what the worker used since the phase's first look.

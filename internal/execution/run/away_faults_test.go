@@ -164,8 +164,23 @@ func lostThen(t *testing.T, tries []*record.Trial, agent, why string) {
 	if first.State != record.Failed || first.Cause != finding.CauseAgentLost || !strings.Contains(first.Error, agent) || !strings.Contains(first.Error, why) {
 		t.Errorf("the first try: %s, %s: %s", first.State, first.Cause, first.Error)
 	}
+	accusesNoStore(t, first)
 	if again.Error != "" { // its marks are the machine's: a busy one may silence an agent as well
 		t.Errorf("the repetition: %s %s %v", again.State, again.Error, again.Marks)
+	}
+}
+
+// accusesNoStore holds a trial that lost an agent to its store: what was not heard is not what was not
+// done.
+func accusesNoStore(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	for _, m := range trial.CountedMarks() {
+		if !m.Machine() {
+			t.Errorf("an honest store is accused: %s: %s", m.Phase, finding.Text(m.Message))
+		}
+	}
+	if f := trial.Final; f == nil || f.Records == 0 || f.Right+f.Unknown != f.Records {
+		t.Errorf("final check: %+v", f)
 	}
 }
 
@@ -265,6 +280,18 @@ func TestAnAgentThatIsStoppedForGood(t *testing.T) {
 		}, lease, joinsAt(endpoint))
 		lostThen(t, tries, hostname(t), "nothing was heard of it")
 	})
+}
+
+// A worker of an agent that is killed from outside: the trial failed for that, accuses no store, and is
+// run again.
+func TestAWorkerOfAnAgentThatIsKilled(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	tries, _ := agentTries(t, "local:2", "2s", func(<-chan struct{}) {
+		workers := workersAmong(t, processes.Children(t, agentsOf(t)[0]))
+		signal(t, syscall.SIGKILL, workers[0])
+	})
+	lostThen(t, tries, "local-", "killed from outside")
 }
 
 // workersAmong are those of some processes that are workers and live: a stopped agent does not reap
@@ -643,6 +670,60 @@ func TestAKilledConductorOfAgents(t *testing.T) {
 			if left := agentsOf(t); !byHand && len(left) > 0 {
 				t.Errorf("agents that are left: %v", left)
 			}
+		})
+	}
+}
+
+// A conductor that is stopped for longer than its agents' lease has not heard what they did until they
+// ended their workers: the trial accuses no store, and is run again.
+func TestAStoppedConductorOfAgents(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	installed(t, "redis")
+	for _, places := range []string{"local:2", "join:2"} {
+		t.Run(places, func(t *testing.T) {
+			t.Parallel()
+			nats, name := "", hostname(t)
+			if places == "join:2" {
+				inLongTests(t)
+				nats = natsOf(t)
+				joining(t, nats)
+				joining(t, nats)
+			} else {
+				name = "local-"
+			}
+			directory := filepath.Join(t.TempDir(), "run")
+			text := strings.NewReplacer("PLACES", places, "LASTS", "3s", "WORKER", own()).Replace(agentsPaced)
+			c := exec.Command(os.Args[0], "conduct-agents", text, directory, nameOf(t), nats)
+			c.Stderr = os.Stderr
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			soon(t, "a sample", func() bool { return hasSamples(directory) })
+			var below []int
+			for _, agent := range agentsOf(t) {
+				below = append(below, workersAmong(t, processes.Children(t, agent))...)
+			}
+			if len(below) != 2 {
+				t.Errorf("workers of the agents: %v", below)
+			}
+			signal(t, syscall.SIGSTOP, c.Process.Pid)
+			soon(t, "the end of the workers", func() bool { return len(workersAmong(t, below)) == 0 })
+			signal(t, syscall.SIGCONT, c.Process.Pid)
+			if err := c.Wait(); err != nil {
+				t.Error(err)
+			}
+			run, err := record.Open(directory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var tries []*record.Trial
+			for _, planned := range run.Plan {
+				if trial := run.Trials[planned.ID]; trial != nil {
+					tries = append(tries, trial)
+				}
+			}
+			lostThen(t, tries, name, "")
 		})
 	}
 }

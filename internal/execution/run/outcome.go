@@ -108,7 +108,7 @@ func causeOf(err error, isReply bool) finding.Code {
 	switch {
 	case errors.Is(err, server.ErrDied):
 		return finding.CauseServerDied
-	case errors.Is(err, agents.ErrLost):
+	case errors.Is(err, agents.ErrLost), errors.Is(err, agents.ErrTaken):
 		return finding.CauseAgentLost
 	case errors.Is(err, conductor.ErrHung):
 		return finding.CauseHung

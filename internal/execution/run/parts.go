@@ -16,8 +16,8 @@ import (
 // without groups.
 type part struct {
 	asked    *experiment.Phase
+	first    int // of its threads, among the phase's
 	file     *trace.File
-	from     int // the first of its threads in the phase's trace
 	counters *counters.File
 	last     counters.Sample
 	slots    []bool // which slots of the trace the part has; nil: all
@@ -38,7 +38,7 @@ func partsOf(asked *experiment.Phase, file *trace.File, c *counters.File) (parts
 	for i := range of {
 		from, to := bounds[i], bounds[i+1]
 		p := newPart(&of[i], file.Part(from, to), c.Part(from, to))
-		p.from, p.slots = from, p.file.Does()
+		p.first, p.slots = from, p.file.Does()
 		parts = append(parts, p)
 	}
 	return parts
@@ -101,6 +101,7 @@ type span struct {
 	elapsedNS     int64
 	startSpreadNS int64 // of its processes
 	deadlineNS    int64
+	unheard       []bool // threads that may have gone on after what they told; nil: none has
 }
 
 // result is what the final counters say that a part did, and in what they disagree. know is what the
@@ -121,13 +122,17 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		r.Messages = messages(p.counters.Messages())
 		r.BeganNS, r.ElapsedNS = p.worked(phase.elapsedNS)
 	}
+	var unheard []bool
+	if phase.unheard != nil {
+		unheard = phase.unheard[p.first : p.first+len(p.file.Threads)]
+	}
 	name := in.names(p.file)
 	all := slotResults(p.last.Totals)
-	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, name)
+	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, unheard, name)
 	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all, name)...)
 	if know.deletes {
 		var deletable *uint64
-		if most, known := know.mayDelete(in.trace.file, p.from, p.from+len(p.file.Threads), know.begun, know.own); known {
+		if most, known := know.mayDelete(in.trace.file, p.first, p.first+len(p.file.Threads), know.begun, know.own); known {
 			deletable = &most
 		}
 		noteVain(all, p.file.Operations, deletable)
@@ -136,7 +141,10 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 	seconds := float64(phase.elapsedNS) / 1e9
 	p.milestones.look(p.last.Acknowledged, seconds)
 	p.turns.look(p.last.Acknowledged, seconds)
-	r.Milestones, r.Starved = p.milestones.result(), p.turns.result(seconds)
+	r.Milestones = p.milestones.result()
+	if !slices.Contains(unheard, true) {
+		r.Starved = p.turns.result(seconds)
+	}
 	for i := range p.file.Threads {
 		worked := p.counters.Thread(i).NowNS
 		r.ThreadsNS += int64(worked - min(worked, p.file.Threads[i].FromNS))
@@ -150,7 +158,7 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		if deadline := p.shouldEnd(phase.deadlineNS); deadline > 0 {
 			end = min(end, deadline)
 		}
-		r.NotBegun, r.BehindNS = behind(p.file, p.last.Attempted, uint64(end), uint64(last))
+		r.NotBegun, r.BehindNS = behind(p.file, begunBy(p.file, p.last.Attempted, unheard, uint64(end)), uint64(end), uint64(last))
 	}
 	return r, problems
 }

@@ -70,6 +70,7 @@ type phaseOutcome struct {
 	last     counters.Sample     // the counters at its end
 	gaveUp   string              // why it was given up, if its store is silent
 	died     bool                // no process of it is left
+	unheard  bool                // threads of agents may have gone on after what they told
 	short    []finding.Mark      // it was to do something and did not
 	outside  []finding.Mark      // its times can't be what was seen from outside
 	err      error               // why it did not end well; what was counted until then stays
@@ -87,7 +88,9 @@ func runPhase(ctx context.Context, in *phaseInput) (out phaseOutcome, err error)
 	out.err = cmp.Or(out.err, faultErr)
 	in.tested.follow()
 	out.result, out.problems = p.collect(happened)
+	out.err = cmp.Or(out.err, p.workers.failure) // an agent may be lost before its last counters came
 	out.last, out.gaveUp, out.died = p.read.last, p.end.gaveUp, p.workers.died()
+	out.unheard = p.workers.unheard() != nil
 	out.done = p.done(&out.result)
 	p.noteEnd(&out.result, out.err)
 	if out.died || in.asked.Load && out.gaveUp != "" {

@@ -50,18 +50,70 @@ func (w *workers) look(histograms bool, patience time.Duration) (fresh bool) {
 // one.
 const agentsPatience = 500 * time.Millisecond
 
-// lookLast copies the final counters. They are asked for until they are there, or the agent is
-// lost: no figure of the phase is without them.
+// lookLast copies the final counters. They are asked for until they are there, or the agent is lost:
+// what an agent that is there knows, no figure of the phase is without. fresh says if all of it is of
+// this moment.
 func (w *workers) lookLast() (fresh bool) {
+	fresh = true
 	for !w.look(true, time.Second) {
-		if len(w.awayShares()) == 0 || w.loseLost() {
-			return false
+		if w.loseLost() {
+			fresh = false
 		}
 	}
-	for _, worker := range w.awayShares() {
-		worker.Refresh()
+	for _, s := range w.shares {
+		switch {
+		case s.client.Away == nil || s.heard:
+		case s.client.Gone == nil:
+			s.client.Away.Refresh()
+			s.heard = true
+		case s.client.Away.Agent.Lost() == nil: // its worker is gone, what that has counted is not
+			s.heard = agents.Look([]*agents.Worker{s.client.Away.Worker}, true, time.Second)
+		}
 	}
-	return true
+	return fresh
+}
+
+// unheard says of each thread whether it may have gone on after its last counters that were heard; nil:
+// none has.
+func (w *workers) unheard() (threads []bool) {
+	for _, s := range w.shares {
+		if s.client.Away == nil || s.heard {
+			continue
+		}
+		if threads == nil {
+			threads = make([]bool, len(w.file.Threads))
+		}
+		for i := s.first; i < s.first+s.count; i++ {
+			threads[i] = true
+		}
+	}
+	return threads
+}
+
+// unheardOf adds what is not known of a share to that of other shares of its agent.
+func (w *workers) unheardOf(s *share, of *record.Unheard) *record.Unheard {
+	if of == nil {
+		of = &record.Unheard{AtS: s.client.Away.LookedAt(), Most: new(uint64)}
+	}
+	of.Threads, of.AtS = of.Threads+s.count, min(of.AtS, s.client.Away.LookedAt())
+	counted, now := w.file.Counted(), w.files.Counters.Sample(false)
+	entries := func(thread int, n uint64) (operations uint64) {
+		for slot, count := range w.file.Count(thread, n) {
+			if counted[w.file.Operations[slot]] {
+				operations += count
+			}
+		}
+		return operations
+	}
+	for i := s.first; i < s.first+s.count; i++ {
+		of.Least += entries(i, now.Acknowledged[i])
+		if limit := w.file.Threads[i].Limit; limit == 0 {
+			of.Most = nil // it had a time, and no number
+		} else if of.Most != nil {
+			*of.Most += entries(i, limit)
+		}
+	}
+	return of
 }
 
 // histories copies what the agents' threads have recorded of keys. What can't be had any more is told
@@ -165,6 +217,9 @@ func (w *workers) agentShares() (all []record.AgentShare) {
 		used := s.client.Away.Usage()
 		r.Threads, r.Processes, r.LatenessMaxNS = r.Threads+s.count, r.Processes+1, max(r.LatenessMaxNS, part.LatenessMaxNS)
 		r.CPUSeconds, r.RSSBytes, r.AgentCPUSeconds = r.CPUSeconds+used.CPUSeconds, r.RSSBytes+used.RSSBytes, max(r.AgentCPUSeconds, used.AgentCPUSeconds)
+		if !s.heard {
+			r.Unheard = w.unheardOf(s, r.Unheard)
+		}
 		if ns, errorNS := s.client.Away.Start(); ns > 0 {
 			r.StartNS, r.ClockErrorNS = max(r.StartNS, ns-w.startAt), max(r.ClockErrorNS, errorNS)
 		}
@@ -172,9 +227,13 @@ func (w *workers) agentShares() (all []record.AgentShare) {
 	return all
 }
 
-// silentMarks returns a mark for each agent of which nothing was heard for a time.
+// silentMarks returns a mark for each agent of which nothing was heard for a time, or not to the end.
 func silentMarks(p *record.Phase) (marks []finding.Mark) {
 	for _, a := range p.Agents {
+		if u := a.Unheard; u != nil {
+			m := finding.New(finding.AgentUnheardParams{Agent: a.Name, AtS: u.AtS, Least: u.Least, Most: u.Most})
+			marks = append(marks, finding.Mark{Phase: p.Name, Message: m})
+		}
 		if a.SilentSeconds > 0 {
 			m := finding.New(finding.AgentSilentParams{Agent: a.Name, Seconds: a.SilentSeconds, AtS: a.SilentAt})
 			marks = append(marks, finding.Mark{Phase: p.Name, Message: m})

@@ -45,11 +45,15 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 
 // counted is what the final counters say.
 func (p *phase) counted() (record.Phase, [][]finding.Message) {
-	phase := span{elapsedNS: int64(p.read.lastAt * 1e9), startSpreadNS: p.workers.startSpreadNS(), deadlineNS: p.request.DeadlineNS}
+	phase := span{elapsedNS: int64(p.read.lastAt * 1e9), startSpreadNS: p.workers.startSpreadNS(), deadlineNS: p.request.DeadlineNS,
+		unheard: p.workers.unheard()}
 	if start, end := p.workers.startNS(), p.workers.endNS(); end > start {
 		phase.elapsedNS = int64(end - start) // else the worker died before an operation ended
 	}
 	know := p.know
+	if phase.unheard != nil {
+		know.may = nil // what they wrote may be there
+	}
 	if know.may != nil {
 		know.may = know.may.With(p.file.IndexesReached(p.read.last.Attempted)...)
 	}
@@ -86,6 +90,9 @@ func (p *phase) process(now host.Usage) (used record.Process) {
 // done is what the phase did to the records.
 func (p *phase) done(r *record.Phase) audit.Phase {
 	done := audit.NewPhase(r.Number, p.file, r.Load, p.files.Counters)
+	if unheard := p.workers.unheard(); unheard != nil {
+		done.Unheard(unheard)
+	}
 	done.Record, done.Queries = p.know.columns, p.know.queries
 	if p.files.History != nil {
 		done.History = audit.NewHistory(r.Number, p.trace.keys, p.file, p.files.History, p.files.Counters, p.cell.Pipeline)

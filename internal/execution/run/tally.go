@@ -58,8 +58,9 @@ func withQuestion(o record.Operation, operation trace.Operation, query int) reco
 // balance holds the outcomes against the conductor's own count of the trace: for each thread, the
 // operations among the entries that it began; in all, attempted = ok + miss + lost + conflict +
 // wrong + error + timeout + unfinished. It returns a message for each way in which they disagree.
-// name names what a slot counts.
-func balance(file *trace.File, c *counters.File, s counters.Sample, name func(slot int) string) (attempted, unfinished uint64, problems []finding.Message) {
+// name names what a slot counts. What unheard threads (nil: there are none) began and did not end is not
+// known: it is not counted.
+func balance(file *trace.File, c *counters.File, s counters.Sample, unheard []bool, name func(slot int) string) (attempted, unfinished uint64, problems []finding.Message) {
 	counted := file.Counted()
 	for i := range file.Threads {
 		thread := &file.Threads[i]
@@ -87,7 +88,11 @@ func balance(file *trace.File, c *counters.File, s counters.Sample, name func(sl
 			} else {
 				open -= min(outcomes-min(outcomes, ended[slot]), open)
 			}
-			if counted[o] {
+			switch {
+			case !counted[o]:
+			case unheard != nil && unheard[i]:
+				attempted += began[slot] - open
+			default:
 				attempted, unfinished = attempted+began[slot], unfinished+open
 			}
 		}
@@ -127,6 +132,23 @@ func timedOf(file *trace.File, c *counters.File) []uint64 {
 		}
 	}
 	return timed
+}
+
+// begunBy returns the entries that each thread began by a moment of open load, as far as is known: an
+// unheard one may have begun all that were due.
+func begunBy(file *trace.File, begun []uint64, unheard []bool, endNS uint64) []uint64 {
+	if unheard == nil {
+		return begun
+	}
+	begun = slices.Clone(begun)
+	for i := range file.Threads {
+		if thread := &file.Threads[i]; unheard[i] && len(thread.Due) > 0 {
+			if begun[i] = max(begun[i], thread.DueBefore(endNS)); thread.Limit > 0 {
+				begun[i] = min(begun[i], thread.Limit)
+			}
+		}
+	}
+	return begun
 }
 
 // behind returns how many operations of open load were due before its end and not begun, and by how

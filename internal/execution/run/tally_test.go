@@ -175,7 +175,7 @@ func TestBalance_grows_with_threads(t *testing.T) {
 		least := time.Hour
 		for range 3 {
 			began := host.ThreadCPU()
-			balance(file, files.Counters, now, func(slot int) string { return file.Operations[slot].String() })
+			balance(file, files.Counters, now, nil, func(slot int) string { return file.Operations[slot].String() })
 			behind(file, now.Attempted, 10, 10)
 			least = min(least, host.ThreadCPU()-began)
 		}

@@ -37,6 +37,7 @@ type share struct {
 	words        *counters.File // those that the process writes in the header
 	pending      clients.Pending
 	over         bool // it has replied, or is gone
+	heard        bool // of an agent's: its final counters have come
 	ran          control.Ran
 }
 
