@@ -58,6 +58,16 @@ func (s *outside) against(phase string, start, end, heldNS int64) []finding.Mark
 	return []finding.Mark{{Message: finding.New(finding.ClockParams{Code: code, ByNS: by}), Phase: phase}}
 }
 
+// elapsedNS is how long a phase took that went from start to end by the worker's word: at least for as long
+// as it was seen at work. What excuses a worker that ends before that (see [heldNS]) makes its rate no higher.
+func (s *outside) elapsedNS(start, end int64) int64 {
+	told := end - start
+	if seen := s.workingAfter - start; s.workingAfter > 0 && seen > told+int64(record.ClockSlackNS(float64(told))) {
+		return seen
+	}
+	return told
+}
+
 // heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are
 // known to have used CPUs, or its own kind where there are more threads than CPUs, and while it was
 // stopped.

@@ -60,3 +60,21 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		t.Errorf("a phase that nobody looked at is marked: %+v", marks)
 	}
 }
+
+// A worker whose clock is slow says that it worked for 3.0 s, and was seen at work for 4.29: no excuse makes
+// its rate higher than what was seen. One that is late by what clocks differ in keeps its own time.
+func TestARateIsBoundedFromOutside(t *testing.T) {
+	t.Parallel()
+	const second = int64(1e9)
+	for name, c := range map[string]struct{ workingAfter, end, want int64 }{
+		"a slow clock":           {workingAfter: second + 4_290_000_000, end: 4 * second, want: 4_290_000_000},
+		"an honest one":          {workingAfter: second + 2_950_000_000, end: 4 * second, want: 3 * second},
+		"within the clocks' own": {workingAfter: 4*second + 1000, end: 4 * second, want: 3 * second},
+		"never seen at work":     {end: 4 * second, want: 3 * second},
+	} {
+		s := outside{workingAfter: c.workingAfter}
+		if got := s.elapsedNS(second, c.end); got != c.want {
+			t.Errorf("%s: %d ns, expected %d", name, got, c.want)
+		}
+	}
+}

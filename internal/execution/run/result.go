@@ -48,7 +48,7 @@ func (p *phase) counted() (record.Phase, [][]finding.Message) {
 	phase := span{elapsedNS: int64(p.read.lastAt * 1e9), startSpreadNS: p.workers.startSpreadNS(), deadlineNS: p.request.DeadlineNS,
 		unheard: p.workers.unheard()}
 	if start, end := p.workers.startNS(), p.workers.endNS(); end > start {
-		phase.elapsedNS = int64(end - start) // else the worker died before an operation ended
+		phase.elapsedNS = p.outside.elapsedNS(int64(start), int64(end)) // else the worker died before an operation ended
 	}
 	know := p.know
 	if phase.unheard != nil {
