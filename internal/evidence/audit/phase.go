@@ -28,7 +28,7 @@ type Phase struct {
 	Trace                   *trace.File
 	Attempted, Acknowledged []uint64 // entries, a thread each
 	// begunMost is how many entries each thread may have begun: more than Attempted where its last
-	// counters were not heard. See Unheard.
+	// counters were not heard. See Unheard. Nil: as many as Attempted says, which a cut sets back.
 	begunMost []uint64
 
 	// Doubt has, for each thread, a bit for each operation code of which some ended so that the
@@ -56,8 +56,7 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 	sample := c.Sample(false)
 	p := Phase{
 		Number: number, Trace: t, ZeroVersions: zeroVersions, Attempted: sample.Attempted, Acknowledged: sample.Acknowledged,
-		begunMost: sample.Attempted,
-		Doubt:     make([]uint32, len(t.Threads)), NotIncremented: make([]uint64, len(t.Threads)),
+		Doubt: make([]uint32, len(t.Threads)), NotIncremented: make([]uint64, len(t.Threads)),
 	}
 	for thread := range p.Doubt {
 		for slot, o := range c.Operations() {
