@@ -146,7 +146,7 @@ func needsRig(t *testing.T) {
 
 func TestPower(t *testing.T) {
 	needsRig(t)
-	cuts, refuted := 4, []string{walstore.NeverSyncs, walstore.SyncsTenth}
+	cuts, refuted := 4, []string{walstore.NeverSyncs, walstore.SyncsTenth, walstore.SyncsLate}
 	if os.Getenv("ASSAY_LONG") == "1" {
 		cuts, refuted = 100, walstore.FlawedAtPower
 	}

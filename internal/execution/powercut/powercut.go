@@ -24,12 +24,21 @@
 // merely easier on the store. Stamps were chosen over writes to a control file of the same mount
 // because a worker of any language has counters, and none need know of the rig.
 //
+// A flush takes [FlushTime] at least, as a device's does, and is logged when it ends. A store that
+// acknowledges while its sync is still on the way is seen by it: the acknowledgement comes before the flush.
+//
 // A flush makes durable what was logged before it. Of what came after the last flush, a cut leaves a
 // part: see [Cut]. Syncs need not reach the disk below.
 //
 // The process that serves FUSE never touches what is mounted on it, and no other thread of its is
 // blocked there: when it dies, the kernel ends the connection, and everyone who waits gets an error.
 package powercut
+
+import "time"
+
+// FlushTime is how long a flush of the disk takes at least: a fraction of what it takes on a device that
+// has no battery, and several times what an acknowledgement takes to its counter.
+const FlushTime = 200 * time.Microsecond
 
 // Version changes when a cut of the same recording may leave something else.
 const Version = 1

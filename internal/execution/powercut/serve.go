@@ -462,6 +462,7 @@ func (d *disk) Write(_ context.Context, _ fs.FileHandle, data []byte, offset int
 
 // Fsync is a flush of the device. Nothing need reach the disk below.
 func (d *disk) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
+	time.Sleep(FlushTime)
 	return d.happens(Flush, 0, 0, nil)
 }
 

@@ -3,6 +3,7 @@ package powercut
 import (
 	"context"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -243,6 +244,7 @@ func (s *strictNode) Write(_ context.Context, h fs.FileHandle, data []byte, offs
 
 // Fsync is of a file's bytes, or of a directory's names.
 func (s *strictNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
+	time.Sleep(FlushTime)
 	return s.locked(func(_ *tree, n *node) syscall.Errno { return s.disk.sync(s.id, n) })
 }
 

@@ -34,6 +34,7 @@ const (
 	SyncsBefore     = "wal-syncs-before-the-write"
 	SyncsWrongFile  = "wal-syncs-the-wrong-file"
 	SyncsNoContents = "wal-syncs-the-directory-alone"
+	SyncsLate       = "wal-acknowledges-before-its-sync-ends"
 
 	// Refuted by a kill in class D1.
 	Buffers      = "wal-buffers"         // writes stay in the process
@@ -58,7 +59,7 @@ const (
 
 // Flawed are the names of those that lose writes to a power cut, and to a kill.
 var (
-	FlawedAtPower = []string{NeverSyncs, SyncsTenth, SyncsBefore, SyncsWrongFile, SyncsNoContents}
+	FlawedAtPower = []string{NeverSyncs, SyncsTenth, SyncsBefore, SyncsWrongFile, SyncsNoContents, SyncsLate}
 	FlawedAtKill  = []string{Buffers, TearsValues, Undeletes, HalfBatches, LosesTwice, WontOpen, ShortScans, ShortIndex, StaleIndex, CountsWrong}
 	FlawedAtError = []string{IgnoresSyncErrors, SyncsAgain, WritesOn, IgnoresShortWrites}
 )
@@ -96,6 +97,7 @@ const (
 )
 
 type db struct {
+	late      sync.WaitGroup // of SyncsLate: syncs that go on after their commit was acknowledged
 	flaw      string
 	sync      bool
 	directory string
@@ -249,6 +251,9 @@ func (s *db) commit(parts ...[]byte) error {
 		return unix.Fdatasync(int(s.other.Fd()))
 	case SyncsNoContents:
 		return syncDirectory(s.directory)
+	case SyncsLate:
+		s.late.Go(func() { _ = s.fdatasync() })
+		return nil
 	}
 	return s.fdatasync()
 }
@@ -338,6 +343,7 @@ func (s *db) Handle() (store.Handle, error) { return &handle{s}, nil }
 func (s *db) Settings() map[string]string { return map[string]string{"sync": fmt.Sprint(s.sync)} }
 
 func (s *db) Close() error {
+	s.late.Wait()
 	if _, err := s.buffer.WriteTo(s.log); err != nil {
 		return err
 	}
