@@ -52,7 +52,7 @@ func (p *phase) counted() (record.Phase, [][]finding.Message) {
 	}
 	know := p.know
 	if phase.unheard != nil {
-		know.may = nil // what they wrote may be there
+		know.may, know.own = nil, nil // what they wrote may be there
 	}
 	if know.may != nil {
 		know.may = know.may.With(p.file.IndexesReached(p.read.last.Attempted)...)
