@@ -12,6 +12,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
 	"assay/internal/presentation/tell"
 	"assay/internal/testkit/recordtest"
 	"assay/internal/testkit/resulttest"
@@ -143,5 +144,40 @@ func TestTheLayoutIsTold(t *testing.T) {
 		return f.Code == "layout-left-out phases" && f.Severity == finding.Notice
 	}) {
 		t.Errorf("%v: %+v", err, result.Findings)
+	}
+}
+
+// A trial that lost an agent is told as one that was repeated, once a later try has a result; without
+// one it is the failure that it is, and so is any other failure.
+func TestALostAgentIsNoFailureOfItsStore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cause finding.Code
+		again bool
+		want  bool
+	}{
+		{"repeated", finding.CauseAgentLost, true, false},
+		{"not repeated", finding.CauseAgentLost, false, true},
+		{"a store that died, repeated", finding.CauseDied, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := auto(3, 0.01, 100e3, 50e3)
+			first := resulttest.Trials(run, "a")[1]
+			planned := plan.Repeat(&run.Experiment, first.Plan, len(run.Plan))
+			if c.again {
+				again := *first
+				again.Plan = planned
+				run.Plan, run.Trials[planned.ID] = append(run.Plan, planned), &again
+				run.InMemory[planned.ID] = run.InMemory[first.Plan.ID]
+			}
+			first.State, first.Cause, first.Error, first.Phases, first.Final = record.Failed, c.cause, "it is gone", nil, nil
+			result, err := tell.Result(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failed := resulttest.Find(result, finding.TrialFailed) != nil; failed != c.want {
+				t.Errorf("a failure is told: %v, want %v: %v", failed, c.want, resulttest.CodesOf(result))
+			}
+		})
 	}
 }

@@ -37,11 +37,17 @@ func detectFaults(run *record.Run, _ []*facts.Table) []finding.Finding {
 	})
 }
 
-// detectFailed makes a finding of each arm that failed in a cell.
+// detectFailed makes a finding of each arm that failed in a cell. A trial that lost an agent says nothing
+// of its store: where it was run again, the repetition tells.
 func detectFailed(run *record.Run, _ []*facts.Table) []finding.Finding {
 	var s sightings[*record.Trial]
+	replaced := replaced(run)
 	for _, planned := range run.Plan {
-		if t := run.Trials[planned.ID]; t != nil && t.State == record.Failed {
+		t := run.Trials[planned.ID]
+		if t != nil && t.Cause == finding.CauseAgentLost && replaced[planned.ID] {
+			continue
+		}
+		if t != nil && t.State == record.Failed {
 			s.add(sighting{finding.TrialFailed, planned.Arm, "", planned.Cell}, t,
 				finding.Evidence{Trial: planned.ID,
 					Message: finding.New(finding.PlainParams{Text: t.Error})})

@@ -101,7 +101,8 @@ type span struct {
 	elapsedNS     int64
 	startSpreadNS int64 // of its processes
 	deadlineNS    int64
-	unheard       []bool // threads that may have gone on after what they told; nil: none has
+	lost          []bool // threads of agents that something took away; nil: none were
+	gone          []bool // threads whose process ended before its time; nil: none did
 }
 
 // result is what the final counters say that a part did, and in what they disagree. know is what the
@@ -122,13 +123,10 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		r.Messages = messages(p.counters.Messages())
 		r.BeganNS, r.ElapsedNS = p.worked(phase.elapsedNS)
 	}
-	var unheard []bool
-	if phase.unheard != nil {
-		unheard = phase.unheard[p.first : p.first+len(p.file.Threads)]
-	}
+	lost, gone := p.of(phase.lost), p.of(phase.gone)
 	name := in.names(p.file)
 	all := slotResults(p.last.Totals)
-	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, unheard, name)
+	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last, lost, name)
 	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all, name)...)
 	if know.deletes {
 		var deletable *uint64
@@ -142,7 +140,7 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 	p.milestones.look(p.last.Acknowledged, seconds)
 	p.turns.look(p.last.Acknowledged, seconds)
 	r.Milestones = p.milestones.result()
-	if !slices.Contains(unheard, true) {
+	if !slices.Contains(gone, true) { // their store did not keep them waiting
 		r.Starved = p.turns.result(seconds)
 	}
 	for i := range p.file.Threads {
@@ -158,9 +156,17 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		if deadline := p.shouldEnd(phase.deadlineNS); deadline > 0 {
 			end = min(end, deadline)
 		}
-		r.NotBegun, r.BehindNS = behind(p.file, begunBy(p.file, p.last.Attempted, unheard, uint64(end)), uint64(end), uint64(last))
+		r.NotBegun, r.BehindNS = behind(p.file, begunBy(p.file, p.last.Attempted, lost, uint64(end)), uint64(end), uint64(last))
 	}
 	return r, problems
+}
+
+// of returns what is said of the part's threads, of what is said of the phase's.
+func (p *part) of(threads []bool) []bool {
+	if threads == nil {
+		return nil
+	}
+	return threads[p.first : p.first+len(p.file.Threads)]
 }
 
 // operations turns the results of slots into those of the part's operations, and of the steps that they

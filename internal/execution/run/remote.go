@@ -75,19 +75,17 @@ func (w *workers) lookLast() (fresh bool) {
 
 // unheard says of each thread whether it may have gone on after its last counters that were heard; nil:
 // none has.
-func (w *workers) unheard() (threads []bool) {
-	for _, s := range w.shares {
-		if s.client.Away == nil || s.heard {
-			continue
-		}
-		if threads == nil {
-			threads = make([]bool, len(w.file.Threads))
-		}
-		for i := s.first; i < s.first+s.count; i++ {
-			threads[i] = true
-		}
-	}
-	return threads
+func (w *workers) unheard() []bool {
+	return w.threadsOf(func(s *share) bool { return s.client.Away != nil && !s.heard })
+}
+
+// lost says of each thread whether it is of an agent's worker that something took away: what it left
+// undone is not its store's; nil: none is.
+func (w *workers) lost() []bool {
+	return w.threadsOf(func(s *share) bool {
+		gone := s.client.Gone
+		return s.client.Away != nil && (!s.heard || errors.Is(gone, agents.ErrLost) || errors.Is(gone, agents.ErrTaken))
+	})
 }
 
 // unheardOf adds what is not known of a share to that of other shares of its agent.

@@ -46,12 +46,12 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 // counted is what the final counters say.
 func (p *phase) counted() (record.Phase, [][]finding.Message) {
 	phase := span{elapsedNS: int64(p.read.lastAt * 1e9), startSpreadNS: p.workers.startSpreadNS(), deadlineNS: p.request.DeadlineNS,
-		unheard: p.workers.unheard()}
+		lost: p.workers.lost(), gone: p.workers.goneThreads()}
 	if start, end := p.workers.startNS(), p.workers.endNS(); end > start {
 		phase.elapsedNS = p.outside.elapsedNS(int64(start), int64(end)) // else the worker died before an operation ended
 	}
 	know := p.know
-	if phase.unheard != nil {
+	if p.workers.unheard() != nil {
 		know.may, know.own = nil, nil // what they wrote may be there
 	}
 	if know.may != nil {

@@ -58,9 +58,9 @@ func withQuestion(o record.Operation, operation trace.Operation, query int) reco
 // balance holds the outcomes against the conductor's own count of the trace: for each thread, the
 // operations among the entries that it began; in all, attempted = ok + miss + lost + conflict +
 // wrong + error + timeout + unfinished. It returns a message for each way in which they disagree.
-// name names what a slot counts. What unheard threads (nil: there are none) began and did not end is not
-// known: it is not counted.
-func balance(file *trace.File, c *counters.File, s counters.Sample, unheard []bool, name func(slot int) string) (attempted, unfinished uint64, problems []finding.Message) {
+// name names what a slot counts. What lost threads (nil: there are none) began and did not end is not
+// counted: their store did not leave it.
+func balance(file *trace.File, c *counters.File, s counters.Sample, lost []bool, name func(slot int) string) (attempted, unfinished uint64, problems []finding.Message) {
 	counted := file.Counted()
 	for i := range file.Threads {
 		thread := &file.Threads[i]
@@ -90,7 +90,7 @@ func balance(file *trace.File, c *counters.File, s counters.Sample, unheard []bo
 			}
 			switch {
 			case !counted[o]:
-			case unheard != nil && unheard[i]:
+			case lost != nil && lost[i]:
 				attempted += began[slot] - open
 			default:
 				attempted, unfinished = attempted+began[slot], unfinished+open
@@ -134,15 +134,15 @@ func timedOf(file *trace.File, c *counters.File) []uint64 {
 	return timed
 }
 
-// begunBy returns the entries that each thread began by a moment of open load, as far as is known: an
-// unheard one may have begun all that were due.
-func begunBy(file *trace.File, begun []uint64, unheard []bool, endNS uint64) []uint64 {
-	if unheard == nil {
+// begunBy returns the entries that each thread began by a moment of open load, as far as is known: a
+// lost one may have begun all that were due.
+func begunBy(file *trace.File, begun []uint64, lost []bool, endNS uint64) []uint64 {
+	if lost == nil {
 		return begun
 	}
 	begun = slices.Clone(begun)
 	for i := range file.Threads {
-		if thread := &file.Threads[i]; unheard[i] && len(thread.Due) > 0 {
+		if thread := &file.Threads[i]; lost[i] && len(thread.Due) > 0 {
 			if begun[i] = max(begun[i], thread.DueBefore(endNS)); thread.Limit > 0 {
 				begun[i] = min(begun[i], thread.Limit)
 			}

@@ -209,6 +209,27 @@ func (w *workers) died() bool {
 	return true
 }
 
+// goneThreads says of each thread whether its process is gone; nil: none is.
+func (w *workers) goneThreads() []bool {
+	return w.threadsOf(func(s *share) bool { return s.client.Gone != nil })
+}
+
+// threadsOf says of each thread whether it is of a share that is so; nil: none is.
+func (w *workers) threadsOf(is func(*share) bool) (threads []bool) {
+	for _, s := range w.shares {
+		if !is(s) {
+			continue
+		}
+		if threads == nil {
+			threads = make([]bool, len(w.file.Threads))
+		}
+		for i := s.first; i < s.first+s.count; i++ {
+			threads[i] = true
+		}
+	}
+	return threads
+}
+
 // startNS returns when the phase began, on CLOCK_MONOTONIC; 0: its threads do not run yet.
 func (w *workers) startNS() uint64 {
 	switch {
