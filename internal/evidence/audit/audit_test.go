@@ -100,7 +100,7 @@ func TestEveryPossibleObservationIsJudgedAsBySearch(t *testing.T) {
 			slices.Sort(words)
 			for _, word := range slices.Compact(words) {
 				all, some := reachable(events, word)
-				late := word == counters.ObservedMiss && deletesInDoubt ||
+				late := word == counters.ObservedMiss && (deletesInDoubt || putMayHaveFailedLast(events)) ||
 					slices.ContainsFunc(events, func(e event) bool { return e.word == word && e.state == doubtful })
 				got := x.Judge(i, word)
 				seen[got]++
@@ -126,6 +126,47 @@ func TestEveryPossibleObservationIsJudgedAsBySearch(t *testing.T) {
 		}
 	}
 	t.Logf("judged: %v", seen)
+}
+
+// putMayHaveFailedLast says if a put in doubt can have come after all that is certain: it may have
+// dropped the record.
+func putMayHaveFailedLast(events []event) bool {
+	return slices.ContainsFunc(events, func(put event) bool {
+		return put.state == doubtful && put.word != counters.ObservedMiss && !slices.ContainsFunc(events, func(e event) bool {
+			return e.state == certain && (e.phase > put.phase || e.phase == put.phase && e.thread == put.thread && e.sequence > put.sequence)
+		})
+	})
+}
+
+// A cache that drops the old value of a key where it has no room for the new one, and says that the
+// write failed, has lost nothing; one that drops what it acknowledged has.
+func TestAFailedWriteMayDropTheRecord(t *testing.T) {
+	file, err := trace.Generate(trace.Spec{Records: 2, Fresh: 2, Threads: 1, Order: trace.Order{Distribution: trace.Sequential},
+		Sizes: []trace.Size{{Bytes: 100, Weight: 1}}, Mix: []trace.Share{{Operation: trace.Update, Weight: 1}}, Limit: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, err := trace.Generate(trace.Spec{Load: true, Records: 2, Fresh: 2, Threads: 1, Order: trace.Order{Distribution: trace.Sequential},
+		Sizes: []trace.Size{{Bytes: 100, Weight: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for failed, want := range map[bool]Counts{true: {Records: 2, Unknown: 2}, false: {Records: 2, Lost: 2}} {
+		phases := []Phase{
+			{Number: 0, Trace: load, ZeroVersions: true, Attempted: []uint64{2}, Acknowledged: []uint64{2}, Doubt: []uint32{0}},
+			{Number: 1, Trace: file, Attempted: []uint64{2}, Acknowledged: []uint64{2}, Doubt: []uint32{0}},
+		}
+		if failed {
+			phases[1].Doubt[0] = 1 << trace.Update
+		}
+		got, err := Expect(phases, []uint64{0, 1}).Check([]uint64{counters.ObservedMiss, counters.ObservedMiss})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Examples = nil; got.Lost != want.Lost || got.Unknown != want.Unknown {
+			t.Errorf("updates that failed, %v: %+v, want %+v", failed, got, want)
+		}
+	}
 }
 
 // Three threads and two phases, nothing in doubt: each way to damage a store has its name.

@@ -199,7 +199,7 @@ func (x *Expectation) judgeAbsence(histories []history) Judgement {
 		if h.phase >= last && h.underwayDelete {
 			absent = true
 		}
-		if h.doubtfulDelete > 0 {
+		if h.doubtfulDelete > 0 || h.failedPutAfter(last) {
 			judgement = Unknown
 		}
 	}
@@ -212,6 +212,13 @@ func (x *Expectation) judgeAbsence(histories []history) Judgement {
 		}
 	}
 	return Right
+}
+
+// failedPutAfter says if a put that may have failed can have come after all that is certain, whose last
+// is of a phase. What became of the record then is not known: a cache drops the old value when it has no
+// room for the new one.
+func (h *history) failedPutAfter(phase int) bool {
+	return h.doubtfulPut > 0 && (h.phase > phase || h.phase == phase && h.doubtfulPut > h.certain)
 }
 
 func laterUnderwayDelete(histories []history, phase int) bool {
