@@ -78,6 +78,7 @@ func TestFirstCommands(t *testing.T) {
 		"run put-get --set 'stores=[bbolt]' --set blocks=1 --records 1k,2k --durability D1 --dry-run",
 		"run ycsb-b --set 'stores=[pebble, bbolt]' --time 2m --dry-run",
 		"run bbolt --blocks auto --for 2s --dry-run",
+		"run badgerdb --blocks 1 --dry-run", "run pebble?cache_bytes=8MB --blocks 1 --dry-run", "run pebble pebble[cache_bytes=64MB] --blocks 1 --dry-run",
 		"presets",
 	})
 }
@@ -107,8 +108,8 @@ func TestHabitsOfOtherTools(t *testing.T) {
 	t.Parallel()
 	lines := []string{
 		"bbolt pebble", "put-get", "worker.yaml", "bench bbolt", "ycsb load", "benchstat old new", "show results", "redis@127.0.0.1:6379", "ls", "resume dir", "frobnicate",
-		"run bbolt,pebble", "run bbolt vs pebble", "run mysql", "run mysql@127.0.0.1:3306", "run valkey bbolt", "run localhost:6379", "run redis:6379",
-		"run redis://127.0.0.1:6379", "run postgres://127.0.0.1/db", "run mongodb://127.0.0.1:27017", "run workloada", "run workloads/workloada", "run 127.0.0.1:1234",
+		"run bbolt,pebble", "run bbolt vs pebble", "run mysql", "run mysql@127.0.0.1:1", "run valkey bbolt", "run localhost:6379", "run redis:6379",
+		"run redis://127.0.0.1:1", "run postgres://127.0.0.1:1/db", "run mongodb://127.0.0.1:1", "run workloada", "run workloads/workloada", "run 127.0.0.1:1234",
 		"run bbolt --runs 10", "run bbolt -r 10", "run bbolt --warmup 3", "run bbolt --export-json out.json", "run bbolt --export-markdown out.md", "run bbolt -N", "run bbolt --prepare x",
 		"run bbolt --vus 10", "run bbolt -u 10", "run bbolt -i 100", "run bbolt -d 30s", "run bbolt --rps 100", "run bbolt --summary-export x",
 		"run redis@start -s 127.0.0.1", "run redis@start -p 6379", "run redis@start --ratio=1:10", "run redis@start --ratio 1:10", "run redis@start -t 4", "run redis@start -t4",
@@ -134,7 +135,7 @@ func TestFiftyMoreMistakes(t *testing.T) {
 		"run bbolt --blocks 3.5", "run bbolt --blocks", "run bbolt --rate 1000/s", "run bbolt --for 1", "run bbolt --seed abc",
 		"run bbolt --mix read=abc", "run bbolt --mix 95/5", "run bbolt --order random", "run bbolt --arrivals uniform --rate 10", "run bbolt --handles 8",
 		"run bbolt --batch 100", "run bbolt --format yaml", "run memcached@start --durability D3",
-		"run rocks pebble", "run badgerdb", "run tikv", "run bbolt bbolt", "run http://localhost:8080", "run help",
+		"run tikv", "run aerospike@localhost:3000", "run dynamodb pebble", "run etcd:v3.5", "run redis:7", "run redis@/run/redis.sock", "run pebble[cache_bytes=8MB", "run mysql@start", "run postgresql://u:pw@127.0.0.1/db", "run bbolt bbolt", "run http://localhost:8080", "run help",
 		"report nosuch --format pdf", "report --latest", "compare one", "compare a b --threshold 5%", "list drivers", "doctor --fix", "init --workload a",
 		"bisect", "watch results", "crash bbolt --kind reboot", "crash bbolt --cuts many", "serve nosuch", "help frobnicate",
 	}

@@ -7,8 +7,10 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
+	"assay/internal/experiment/read"
 	"assay/presets"
 )
 
@@ -129,12 +131,28 @@ var benchmarkHabits = []habit{
 // stepHabits are words behind which other tools do a part of the work.
 var stepHabits = []habit{{[]string{"load", "prepare", "cleanup", "run"}, "drivers alone: each trial loads its records, and removes them"}}
 
-// driverHabits are names that other tools, and products of the same protocol, have for drivers.
+// driverHabits are names that other tools have for drivers, beside those that the command line takes.
 var driverHabits = map[string]string{
-	"mysql": "mariadb", "postgresql": "postgres", "pg": "postgres", "mongo": "mongodb", "rocks": "rocksdb", "bolt": "bbolt",
-	"valkey": "redis", "keydb": "redis", "dragonfly": "redis", "memcache": "memcached", "memcache_text": "memcached",
-	"sqlite3": "sqlite", "bdb": "berkeleydb-btree", "scylla": "cassandra", "badgerdb": "badger", "pebbledb": "pebble",
-	"etcd3": "etcd", "jetstream": "nats", "basic": "memory", "map": "memory", "mdb": "lmdb",
+	"bolt": "bbolt", "memcache_text": "memcached", "bdb": "berkeleydb-btree", "jetstream": "nats", "basic": "memory", "map": "memory",
+}
+
+// unsupported are stores that people ask for, and that no driver measures.
+var unsupported = []string{
+	"aerospike", "dynamodb", "s3", "tikv", "foundationdb", "cockroachdb", "couchbase", "couchdb", "hbase", "elasticsearch", "opensearch",
+	"clickhouse", "duckdb", "bigtable", "spanner", "firestore", "ignite", "hazelcast", "tarantool", "arangodb", "oracle", "sqlserver", "db2",
+	"zookeeper", "consul", "influxdb", "ydb", "yugabytedb", "tidb", "surrealdb", "fjall", "sled", "redb", "speedb", "wiredtiger",
+}
+
+// notSupported says of a store that no driver measures how it can be.
+func notSupported(argument string) (why string, known bool) {
+	name := strings.ToLower(argument)
+	if end := strings.IndexAny(name, "@:[?"); end >= 0 {
+		name = name[:end]
+	}
+	if !slices.Contains(unsupported, name) {
+		return "", false
+	}
+	return "no store: " + name + " is not supported; anything that speaks the worker contract can be: docs/add-a-driver.md, docs/worker-contract.md", true
 }
 
 // portDrivers are the drivers by the port that their servers take where nothing else is said.
@@ -177,6 +195,9 @@ func driverHabit(argument string) (meant string, known bool) {
 	if parts := strings.Split(argument, ","); len(parts) > 1 && !slices.ContainsFunc(parts, func(p string) bool { return !isDriverName(p) }) {
 		return "assay run " + strings.Join(parts, " "), true
 	}
+	if meant, known = notSupported(argument); known {
+		return meant, true
+	}
 	name, place, at := strings.Cut(argument, "@")
 	if driver := driverHabits[strings.ToLower(name)]; driver != "" {
 		if at {
@@ -188,14 +209,14 @@ func driverHabit(argument string) (meant string, known bool) {
 		return "assay run --help", true
 	}
 	if u, err := url.Parse(argument); err == nil && u.Host != "" {
-		if meant, known = addressed(driverNamed(u.Scheme), u.Host); !known {
-			meant, known = "assay run DRIVER@"+u.Host, true
-		}
-		return meant, known
+		return "assay run DRIVER@" + u.Host + ", where DRIVER is that of the server (assay drivers)", true
 	}
-	if host, port, err := net.SplitHostPort(argument); err == nil {
+	if host, port, err := net.SplitHostPort(argument); err == nil && !at {
+		if number, err := strconv.Atoi(port); isDriverName(driverNamed(host)) && (err != nil || number < 1024) { // an image and its version
+			return fmt.Sprintf("assay run %[1]s@start (the server that is installed), or of another version: assay run %[1]s@start=/PATH/OF/PROGRAM", host), true
+		}
 		if isDriverName(driverNamed(host)) {
-			return addressed(driverNamed(host), net.JoinHostPort("127.0.0.1", port))
+			return addressed(host, net.JoinHostPort("127.0.0.1", port))
 		}
 		if driver := portDrivers[port]; driver != "" {
 			return addressed(driver, argument)
@@ -215,20 +236,19 @@ func driverHabit(argument string) (meant string, known bool) {
 	return "", false
 }
 
-func isDriverName(name string) bool {
-	name, _, _ = strings.Cut(name, "@")
-	return slices.Contains(measurable(), name)
+func isDriverName(argument string) bool {
+	return slices.Contains(measurable(), read.DriverOf(argument))
 }
 
 func driverNamed(name string) string {
 	if driver := driverHabits[strings.ToLower(name)]; driver != "" {
 		return driver
 	}
-	return strings.ToLower(name)
+	return read.DriverNamed(strings.ToLower(name))
 }
 
 func addressed(driver, endpoint string) (meant string, known bool) {
-	if !isDriverName(driver) {
+	if !isDriverName(driverNamed(driver)) {
 		return "", false
 	}
 	return "assay run " + driver + "@" + endpoint, true
@@ -258,7 +278,7 @@ func unknownWord(args []string) (meant string, known bool) {
 // unknownDriver says that a name is no driver's, and which one was probably meant.
 func unknownDriver(argument string) error {
 	if meant, known := driverHabit(argument); known {
-		return fmt.Errorf("unknown driver %q\nexpected %s", argument, meant)
+		return fmt.Errorf("unknown driver %q\n%s", argument, expected(meant))
 	}
 	if here, known := habitual(stepHabits, argument); known {
 		return fmt.Errorf("unknown driver %q\nexpected %s", argument, here)

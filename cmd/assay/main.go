@@ -171,7 +171,7 @@ func unknownCommand(root *cobra.Command, args []string, err error) error {
 		}
 	}
 	if meant, known := unknownWord(args); known && parent == root {
-		return fmt.Errorf("unknown command %q\nexpected %s", rest[0], meant)
+		return fmt.Errorf("unknown command %q\n%s", rest[0], expected(meant))
 	}
 	return fmt.Errorf("unknown command %q%s", rest[0], suggestion(rest[0], names))
 }
@@ -219,8 +219,10 @@ func flagError(c *cobra.Command, err error) error {
 
 // expected says what is right in place of a flag, or why there is none.
 func expected(meant string) string {
-	if why, none := strings.CutPrefix(meant, "no flag: "); none {
-		return why
+	for _, none := range []string{"no flag: ", "no store: "} {
+		if why, is := strings.CutPrefix(meant, none); is {
+			return why
+		}
 	}
 	return "expected " + meant
 }

@@ -103,7 +103,8 @@ strongest durability class that all of them reach.
 The run directory (--out) holds everything: the experiment with all defaults
 written out, each trial's result and its time series, the machine, the report.
 A server is started for each trial (memcached@start), or one that is running is
-named (memcached@HOST:PORT).
+named (memcached@HOST:PORT). Options stand in brackets: pebble[cache_bytes=8MB], and
+several values make an arm each: pebble[cache_bytes=8MB,64MB].
 
 Ctrl-C ends the trial under way, keeps what was measured (exit status 3), and
 assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at once
@@ -114,6 +115,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
   assay run bbolt pebble --mix update --mix read --save-as mine.yaml --dry-run
   assay run memcached@start
   assay run memcached@127.0.0.1:11211
+  assay run 'pebble[cache_bytes=8MB,64MB]'
   assay run put-get --set 'stores=[pebble, sqlite]' --for 2s
   assay run put-get --set scale=full --out results/put-get
   assay run my.yaml --records 10k,1e6 --set phases.read.for=30s
@@ -341,8 +343,7 @@ func (f *runFlags) save(out io.Writer, loaded *read.Loaded) error {
 func (f *runFlags) source(args []string, changes []read.Change) (read.Source, error) {
 	drivers, all := measurable(), driverCatalogue().Names
 	isDriver := func(argument string) bool {
-		name, _, _ := strings.Cut(argument, "@")
-		return slices.Contains(all, name)
+		return slices.Contains(all, read.DriverOf(argument))
 	}
 	isFile := func(argument string) bool {
 		info, err := os.Stat(argument)
@@ -411,7 +412,7 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 		return source, argument, nil
 	}
 	if meant, known := driverHabit(argument); known && errors.Is(err, os.ErrNotExist) {
-		return nil, "", fmt.Errorf("there is no file, preset or driver %q\nexpected %s", argument, meant)
+		return nil, "", fmt.Errorf("there is no file, preset or driver %q\n%s", argument, expected(meant))
 	}
 	isPath := strings.ContainsAny(argument, "./\\")
 	if !isPath {

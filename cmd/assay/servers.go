@@ -19,6 +19,7 @@ import (
 	"assay/internal/execution/control"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
+	"assay/internal/experiment/read"
 	"assay/store"
 	"assay/storetest"
 )
@@ -145,8 +146,8 @@ func checkEndpoints(e *experiment.Experiment) error {
 			continue
 		}
 		cure := "start the server, or correct the address"
-		if _, can := programOf(s.Driver); can {
-			cure = fmt.Sprintf("start the server, correct the address, or let Assay start one for each trial: %s@start", s.Driver)
+		if _, can := programOf(s.Driver); can && read.StartWord(s) != "" {
+			cure = fmt.Sprintf("start the server, correct the address, or let Assay start one for each trial: %s@start", read.StartWord(s))
 		}
 		return fmt.Errorf("%s: connection refused: no server listens at %s\n%s", s.Name, format.List(s.Endpoints), cure)
 	}
@@ -164,6 +165,7 @@ func checkEntry(e *experiment.Experiment, place string) error {
 		if !known {
 			continue
 		}
+		program = program.By(s.Server.Program)
 		if err := program.Enters(place); err != nil {
 			return fmt.Errorf("the server of %s: %w", s.Name, err)
 		}

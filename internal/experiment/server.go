@@ -12,6 +12,7 @@ import (
 
 // Server says that Assay starts the store's server for each trial, and how.
 type Server struct {
+	Program  string            `json:"program,omitempty"`  // its binary, by its path or by a name in PATH; "": the driver's
 	Count    int               `json:"count,omitempty"`    // of servers that make the store; 0: one
 	Options  map[string]string `json:"options,omitempty"`  // of those that the program declares, only those that the file sets
 	Settings map[string]string `json:"settings,omitempty"` // by the program's own names
@@ -56,6 +57,9 @@ func (s Store) AllOptions() map[string]string {
 	if s.Server == nil {
 		return all
 	}
+	if s.Server.Program != "" {
+		all[serverPrefix+programOption] = s.Server.Program
+	}
 	if s.Server.Count > 1 {
 		all[serverPrefix+countOption] = strconv.Itoa(s.Server.Count)
 	}
@@ -98,8 +102,9 @@ func (s Store) AllDeclared() []store.Option {
 }
 
 const (
-	serverPrefix = "server."
-	countOption  = "count" // stands among the server's options where there are several
+	serverPrefix  = "server."
+	programOption = "program" // stands there where one is named
+	countOption   = "count"   // stands among the server's options where there are several
 )
 
 // Remote returns the endpoints of an experiment that are not of loopback: servers of other
@@ -136,9 +141,9 @@ const ServersMax = 32
 // Program is what an experiment asks of a server that Assay can start. Package server makes it.
 type Program struct {
 	Options    []store.Option
-	AnySetting bool                  // it takes settings by its own names
-	InMemory   bool                  // it keeps nothing in files
-	Roams      func(count int) bool  // clients of so many servers connect to the addresses that these tell them; nil: they don't
-	Check      func(count int) error // why so many can't be started as one store
-	Find       func() error          // why it is not on this machine
+	AnySetting bool                      // it takes settings by its own names
+	InMemory   bool                      // it keeps nothing in files
+	Roams      func(count int) bool      // clients of so many servers connect to the addresses that these tell them; nil: they don't
+	Check      func(count int) error     // why so many can't be started as one store
+	Find       func(binary string) error // why it, or the binary that is named, is not on this machine
 }

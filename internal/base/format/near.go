@@ -2,8 +2,9 @@ package format
 
 import "strings"
 
-// Nearest returns the name that word was probably meant to be: one that it begins or that begins
-// it, or the one with the fewest edits, at most two; "" if none is near.
+// Nearest returns the name that word was probably meant to be: the one with the fewest edits, in less
+// than a third of the letters (one in short words), or one that it begins or that begins it; "" if none
+// is near.
 func Nearest(word string, names []string) string {
 	word = strings.ToLower(strings.TrimSpace(word))
 	if word == "" {
@@ -12,7 +13,8 @@ func Nearest(word string, names []string) string {
 	best, bestEdits := "", 3
 	for _, name := range names {
 		lower := strings.ToLower(name)
-		if edits := editDistance(word, lower); edits < bestEdits && edits < max(len(word), 2) {
+		most := max((max(len(word), len(lower))-1)/3, 1)
+		if edits := editDistance(word, lower); edits < bestEdits && edits < max(len(word), 2) && edits <= most {
 			best, bestEdits = name, edits
 		}
 	}

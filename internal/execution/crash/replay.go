@@ -117,6 +117,9 @@ func serverOf(c *Case, rig *powercut.Rig, o Options) (*server.Group, error) {
 	if err != nil {
 		return nil, err
 	}
+	if named := c.Target.Store.Server; named != nil {
+		program = program.By(named.Program)
+	}
 	return server.Left(program, filepath.Join(rig.Point(), storePlace), o.Log, c.Server)
 }
 

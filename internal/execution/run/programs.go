@@ -27,6 +27,7 @@ func programs(e *experiment.Experiment, o Options) map[string]string {
 	for _, s := range slices.Concat(e.Stores, e.Ceilings) {
 		if s.Server != nil && o.Program != nil {
 			program, _ := o.Program(s.Driver)
+			program = program.By(s.Server.Program)
 			if binary, err := program.Find(); err == nil {
 				h.add(binary, binary)
 			}

@@ -19,6 +19,7 @@ func (t *trial) startServer(ctx context.Context) error {
 	if !known { // spec has checked it, but a resumed run may be of another version of Assay
 		return fmt.Errorf("this version of Assay can't start %s", t.store.Driver)
 	}
+	program = program.By(t.store.Server.Program)
 	directory := t.disk.data
 	if !t.store.KeepsFiles() {
 		t.disk.data = "" // the directory is the process's; there is nothing in it to watch

@@ -50,7 +50,20 @@ func (p *Program) Find() (binary string, err error) {
 			}
 		}
 	}
+	if p.named != "" {
+		return "", fmt.Errorf("%s is %w: no such program in PATH, or at that path", p.named, ErrNotInstalled)
+	}
 	return "", fmt.Errorf("%s is %w (%s)", p.Driver, ErrNotInstalled, p.Install())
+}
+
+// By returns the program with a binary that somebody names, by its path or by a name in PATH; "": with
+// its own. What is installed under another name is then never started in its place.
+func (p Program) By(binary string) Program {
+	if binary == "" {
+		return p
+	}
+	p.named, p.Binaries, p.Needs = binary, []string{binary}, nil
+	return p
 }
 
 // complete reports whether what the binary needs is there.

@@ -58,3 +58,22 @@ func TestFind(t *testing.T) {
 		})
 	}
 }
+
+// A program that is named is the one that is started, or none: never what is installed beside it.
+func TestANamedProgramIsNeverReplaced(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := server.Program{Driver: "redis", Binaries: []string{self}, Packages: []string{"redis"}}
+	for binary, want := range map[string]string{"": self, self: self, "no-such-server": "", filepath.Join(t.TempDir(), "gone"): ""} {
+		named := installed.By(binary)
+		found, err := named.Find()
+		switch {
+		case want != "" && (err != nil || found != want):
+			t.Errorf("by %q: %q, %v", binary, found, err)
+		case want == "" && (!errors.Is(err, server.ErrNotInstalled) || !strings.HasPrefix(err.Error(), binary)):
+			t.Errorf("by %q: %q, %v", binary, found, err)
+		}
+	}
+}

@@ -42,6 +42,9 @@ type Program struct {
 	// Missing says how else it is had, where Packages are none.
 	Missing string
 
+	// named is the binary that somebody names in place of Binaries; "": none is. See By.
+	named string
+
 	// Options are the settings that an experiment may change: server: {options: {NAME: VALUE}}.
 	// A default is the program's own, unless Help says otherwise.
 	Options []store.Option

@@ -1,6 +1,10 @@
 package server
 
-import "assay/internal/experiment"
+import (
+	"fmt"
+
+	"assay/internal/experiment"
+)
 
 // Startable is what experiments ask of the servers that programs returns.
 func Startable(programs func(driver string) (Program, bool)) func(driver string) (experiment.Program, bool) {
@@ -8,7 +12,14 @@ func Startable(programs func(driver string) (Program, bool)) func(driver string)
 		p, known := programs(driver)
 		return experiment.Program{
 			Options: p.Options, AnySetting: p.AnySetting, InMemory: p.InMemory, Roams: p.roams, Check: p.Check,
-			Find: func() error { _, err := p.Find(); return err },
+			Find: func(binary string) error {
+				named := p.By(binary)
+				if binary != "" && p.Linked {
+					return fmt.Errorf("%s is a part of Assay: it has no program of its own", p.Driver)
+				}
+				_, err := named.Find()
+				return err
+			},
 		}, known
 	}
 }

@@ -52,6 +52,7 @@
 // Beside it:
 //
 //	flow.go      a text as YAML
+//	arms.go      a store as a command line names it
 //	quick.go     the experiment of stores on a command line
 //	schema.go    the JSON Schema of a file
 //	template.go  the commented example

@@ -77,6 +77,7 @@ type JavaFile struct {
 // ServerFile says that Assay starts the server. The word start is the short form.
 type ServerFile struct {
 	Start    StartForm         `yaml:"start" jsonschema_description:"true: Assay starts the server on loopback for each trial, and stops it."`
+	Program  string            `yaml:"program" jsonschema_description:"The server's binary, by its path or by a name in PATH. Default: the one that is installed."`
 	Count    *Count            `yaml:"count" jsonschema_description:"How many servers make the store, where the program can do that. Default: 1."`
 	Options  map[string]string `yaml:"options" jsonschema_description:"Settings of the server that differ from its defaults; assay drivers NAME lists them."`
 	Settings map[string]string `yaml:"settings" jsonschema_description:"Settings by the server's own names, where it takes any."`

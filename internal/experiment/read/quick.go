@@ -16,23 +16,24 @@ const (
 	quickFor     = "10s"
 )
 
-// Quick returns the experiment that compares drivers, each NAME, NAME@start or NAME@HOST:PORT, with
+// Quick returns the experiment that compares drivers, each as armArgument has it, with
 // a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
 func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 	if len(mixes) == 0 {
 		mixes = []string{quickMix}
 	}
 	var names, stores []string
+	var arms []armArgument
 	for _, argument := range drivers {
-		driver, endpoint, isServer := strings.Cut(argument, "@")
-		names = append(names, driver)
-		if isServer && endpoint == "start" {
-			stores = append(stores, fmt.Sprintf("{driver: %s, server: start}", yamlText(driver, false)))
-		} else if isServer {
-			stores = append(stores, fmt.Sprintf("{driver: %s, endpoints: [%s]}", yamlText(driver, false), yamlText(endpoint, true)))
-		} else {
-			stores = append(stores, yamlText(driver, false))
+		arm, err := parseArm(argument)
+		if err != nil {
+			return Source{}, err
 		}
+		arms = append(arms, arm.each()...)
+	}
+	distinguish(arms)
+	for _, arm := range arms {
+		names, stores = append(names, arm.name), append(stores, arm.yaml())
 	}
 	var phases, questions, phaseNames []string
 	for _, mix := range mixes {

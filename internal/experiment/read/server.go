@@ -14,7 +14,7 @@ import (
 // server resolves how a store's server is reached: Assay starts it, or somebody has.
 func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	here := r.below("server")
-	asks := bool(f.Start) || f.Count != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
+	asks := bool(f.Start) || f.Program != "" || f.Count != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
 	program, known := experiment.Program{}, false
 	if r.drivers.ProgramOf != nil {
 		program, known = r.drivers.ProgramOf(s.Driver)
@@ -51,12 +51,12 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 			return mistake
 		}
 	}
-	s.Server = &experiment.Server{Each: f.Each, Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory,
+	s.Server = &experiment.Server{Program: f.Program, Each: f.Each, Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory,
 		Roams: program.Roams != nil && program.Roams(count), Declared: program.Options}
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}
-	if err := program.Find(); err != nil {
+	if err := program.Find(f.Program); err != nil {
 		s.Missing = fmt.Errorf("%w: %w", ErrNotHere, err).Error()
 	}
 	return nil
@@ -69,10 +69,12 @@ func (r storeResolver) endpoints(s experiment.Store, startable bool) *Error {
 	here := r.below("endpoints")
 	isServer := s.Description.Kind == store.Server
 	if isServer && len(s.Endpoints) == 0 {
-		e := r.fail(here.path, "%s is a server: Assay needs to know which one to use", s.Driver)
+		e := r.fail(here.path, "%s is a server: Assay needs to know which one to use", s.Name)
 		start, named := "server: start (Assay starts one for each trial)", "endpoints: [HOST:PORT] (a server that is running)"
 		if r.fromStores {
-			start, named = s.Driver+"@start (Assay starts one for each trial)", s.Driver+"@HOST:PORT (a server that is running)"
+			word := StartWord(s)
+			startable = startable && word != ""
+			start, named = word+"@start (Assay starts one for each trial)", s.Name+"@HOST:PORT (a server that is running)"
 		}
 		if !startable {
 			return e.hint("expected %s", named)

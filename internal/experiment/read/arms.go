@@ -1,0 +1,305 @@
+package read
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"assay/internal/experiment"
+)
+
+// product is a word that people use for a store, and the driver that measures it.
+type product struct {
+	driver string
+	other  bool   // it is another program that speaks the driver's protocol: an arm keeps its name
+	starts string // of another program: the binary that Assay can start in place of the driver's; "": none
+}
+
+var products = map[string]product{
+	"postgresql": {driver: "postgres"}, "pg": {driver: "postgres"}, "mongo": {driver: "mongodb"}, "sqlite3": {driver: "sqlite"},
+	"rocks": {driver: "rocksdb"}, "memcache": {driver: "memcached"}, "badgerdb": {driver: "badger"}, "pebbledb": {driver: "pebble"},
+	"etcd3": {driver: "etcd"}, "mdb": {driver: "lmdb"}, "rediss": {driver: "redis"},
+	"valkey": {driver: "redis", other: true, starts: "valkey-server"}, "keydb": {driver: "redis", other: true, starts: "keydb-server"},
+	"dragonfly": {driver: "redis", other: true}, "mysql": {driver: "mariadb", other: true}, "scylla": {driver: "cassandra", other: true},
+	"scylladb": {driver: "cassandra", other: true},
+}
+
+// ports are those that servers take where nothing else is said, by their drivers.
+var ports = map[string]string{
+	"redis": "6379", "memcached": "11211", "postgres": "5432", "mariadb": "3306", "etcd": "2379", "mongodb": "27017", "ferretdb": "27017",
+	"cassandra": "9042", "nats": "4222", "riak": "8087", "tokyotyrant": "1978",
+}
+
+// StartWord is what a command line calls the store's server where Assay is to start it; "": it is one that
+// Assay can't start.
+func StartWord(s experiment.Store) string {
+	p, known := products[s.Name]
+	switch {
+	case !known || !p.other || p.driver != s.Driver:
+		return s.Driver
+	case p.starts == "":
+		return ""
+	}
+	return s.Name
+}
+
+// DriverNamed returns the driver that a word stands for: itself if it is no other name of one.
+func DriverNamed(word string) string {
+	if p, known := products[strings.ToLower(word)]; known {
+		return p.driver
+	}
+	return word
+}
+
+// DriverOf returns the driver that an argument of a command line names.
+func DriverOf(argument string) string {
+	if scheme, _, isURL := strings.Cut(argument, "://"); isURL {
+		return DriverNamed(scheme)
+	}
+	end := strings.IndexAny(argument, "@[?")
+	if end < 0 {
+		end = len(argument)
+	}
+	return DriverNamed(argument[:end])
+}
+
+// armArgument is a store as a command line names it: DRIVER, DRIVER@start, DRIVER@start=PROGRAM,
+// DRIVER@HOST:PORT or a URL, each with [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
+type armArgument struct {
+	typed, driver, name string
+	start               bool
+	program, endpoint   string
+	options             []armOption
+}
+
+// armOption is an option of an arm; several values make an arm each.
+type armOption struct {
+	name   string
+	values []string
+}
+
+func parseArm(argument string) (a armArgument, err error) {
+	a.typed = argument
+	if strings.Contains(argument, "://") {
+		return a, a.fromURL(argument)
+	}
+	rest, options, closed := bracketed(argument)
+	if !closed {
+		return a, fmt.Errorf("%s: the bracket is not closed\nexpected DRIVER[OPTION=VALUE,OPTION=VALUE]", argument)
+	}
+	rest, query, asked := strings.Cut(rest, "?")
+	if asked && options != "" {
+		return a, fmt.Errorf("%s: options stand in brackets or behind ?, not both", argument)
+	}
+	separator := ","
+	if asked {
+		options, separator = query, "&"
+	}
+	if err := a.takeOptions(options, separator); err != nil {
+		return a, err
+	}
+	word, place, at := strings.Cut(rest, "@")
+	a.called(word)
+	if !at {
+		return a, nil
+	}
+	return a, a.takePlace(word, place)
+}
+
+// bracketed takes the options out of an argument: they stand in brackets behind the driver or at the end.
+// Brackets that begin an endpoint are those of an address.
+func bracketed(argument string) (rest, inside string, closed bool) {
+	at := strings.Index(argument, "@")
+	open := strings.LastIndex(argument, "[")
+	if at >= 0 && strings.Contains(argument[:at], "[") {
+		open = strings.Index(argument, "[")
+	}
+	if open < 0 || at >= 0 && open == at+1 {
+		return argument, "", true
+	}
+	inside, after, closed := strings.Cut(argument[open+1:], "]")
+	return argument[:open] + after, inside, closed
+}
+
+// called sets the driver and the name by the word that was typed.
+func (a *armArgument) called(word string) {
+	a.driver, a.name = DriverNamed(word), DriverNamed(word)
+	if products[strings.ToLower(word)].other {
+		a.name = strings.ToLower(word)
+	}
+}
+
+func (a *armArgument) takePlace(word, place string) error {
+	program, named := strings.CutPrefix(place, "start=")
+	other := products[strings.ToLower(word)]
+	switch {
+	case place == "start" && other.other && other.starts == "":
+		return fmt.Errorf("%s: Assay can't start %s\nstart it, and name it: %s@HOST:PORT", a.typed, word, word)
+	case place == "start":
+		a.start, a.program = true, other.starts
+	case named && program == "":
+		return fmt.Errorf("%s: expected the server's program, such as %s@start=/opt/bin/server", a.typed, word)
+	case named:
+		a.start, a.program = true, program
+	case strings.HasPrefix(place, "/") || strings.HasPrefix(place, "unix:"):
+		return fmt.Errorf("%s: Unix sockets are not supported: a server is reached by TCP\nexpected %s@HOST:PORT", a.typed, word)
+	default:
+		a.endpoint = a.withPort(place)
+	}
+	return nil
+}
+
+// withPort adds the driver's own port to a host without one. What may be a slip of start is left alone.
+func (a *armArgument) withPort(place string) string {
+	port := ports[a.driver]
+	if _, _, err := net.SplitHostPort(place); err == nil || port == "" || strings.Contains(place, "@") {
+		return place
+	}
+	if host := strings.Trim(place, "[]"); place == "localhost" || net.ParseIP(host) != nil || strings.Contains(host, ".") {
+		return net.JoinHostPort(host, port)
+	}
+	return place
+}
+
+// takeOptions reads OPTION=VALUE, or OPTION=VALUE,VALUE for an arm each.
+func (a *armArgument) takeOptions(text, separator string) error {
+	if text == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, separator) {
+		name, value, named := strings.Cut(part, "=")
+		switch {
+		case named && strings.TrimSpace(name) != "":
+			a.options = append(a.options, armOption{strings.TrimSpace(name), []string{strings.TrimSpace(value)}})
+		case !named && len(a.options) > 0:
+			last := &a.options[len(a.options)-1]
+			last.values = append(last.values, strings.TrimSpace(part))
+		default:
+			return fmt.Errorf("%s: %q is no option of an arm\nexpected OPTION=VALUE; several values make an arm each: OPTION=VALUE,VALUE", a.typed, part)
+		}
+	}
+	return nil
+}
+
+// fromURL reads the addresses that clients of stores take.
+func (a *armArgument) fromURL(argument string) error {
+	u, err := url.Parse(argument)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("%s: no address of a server\nexpected DRIVER@HOST:PORT", withoutPassword(argument))
+	}
+	a.called(u.Scheme)
+	a.endpoint = u.Host
+	if u.Port() == "" && ports[a.driver] != "" {
+		a.endpoint = net.JoinHostPort(u.Hostname(), ports[a.driver])
+	}
+	if err := a.takeOptions(u.RawQuery, "&"); err != nil {
+		return err
+	}
+	if u.Scheme == "rediss" {
+		a.options = append(a.options, armOption{"tls", []string{"true"}})
+	}
+	if database := strings.Trim(u.Path, "/"); database != "" {
+		a.options = append(a.options, armOption{"database", []string{database}})
+	}
+	if u.User != nil {
+		return fmt.Errorf("%s: a login on the command line would stand in process lists and reports\n"+
+			"export ASSAY_LOGIN=USER:PASSWORD, and name it: %s@%s?credentials_env=ASSAY_LOGIN (where the driver takes a login: assay drivers %s)",
+			withoutPassword(argument), u.Scheme, a.endpoint, a.driver)
+	}
+	return nil
+}
+
+// each returns the arms that the argument stands for, one for each combination of values, named after the
+// values in which they differ.
+func (a armArgument) each() (arms []armArgument) {
+	arms = []armArgument{a}
+	for i, o := range a.options {
+		var next []armArgument
+		for _, arm := range arms {
+			for _, value := range o.values {
+				one := arm
+				one.options = slices.Clone(arm.options)
+				one.options[i].values = []string{value}
+				if len(o.values) > 1 {
+					one.name += "-" + nameOf(value)
+				}
+				next = append(next, one)
+			}
+		}
+		arms = next
+	}
+	return arms
+}
+
+// nameOf is a value as a part of a name.
+func nameOf(value string) string {
+	return strings.Map(func(r rune) rune {
+		if plainName("a" + string(r)) {
+			return r
+		}
+		return '-'
+	}, path.Base(value))
+}
+
+// distinguish names arms of one driver after what they differ in, where their names are equal.
+func distinguish(arms []armArgument) {
+	for i := range arms {
+		same := 0
+		for _, other := range arms {
+			if other.name == arms[i].name {
+				same++
+			}
+		}
+		if same < 2 {
+			continue
+		}
+		full := arms[i].name
+		for _, o := range arms[i].options {
+			full += "-" + nameOf(o.values[0])
+		}
+		if arms[i].program != "" {
+			full += "-" + nameOf(placeOf(arms[i].program))
+		}
+		if !slices.ContainsFunc(arms, func(other armArgument) bool { return other.name == full }) {
+			arms[i].name = full
+		}
+	}
+}
+
+// placeOf is what tells two programs of one name apart: the folder of bin, or the program's own name.
+func placeOf(program string) string {
+	if folder := path.Dir(program); path.Base(folder) == "bin" {
+		return path.Base(path.Dir(folder))
+	}
+	return path.Base(program)
+}
+
+// yaml writes the arm as a file has it.
+func (a armArgument) yaml() string {
+	if !a.start && a.endpoint == "" && len(a.options) == 0 && a.name == a.driver {
+		return yamlText(a.driver, false)
+	}
+	fields := []string{"driver: " + yamlText(a.driver, false)}
+	if a.name != a.driver {
+		fields = append(fields, "name: "+yamlText(a.name, false))
+	}
+	switch {
+	case a.program != "":
+		fields = append(fields, "server: {start: true, program: "+yamlText(a.program, true)+"}")
+	case a.start:
+		fields = append(fields, "server: start")
+	case a.endpoint != "":
+		fields = append(fields, "endpoints: ["+yamlText(a.endpoint, true)+"]")
+	}
+	var options []string
+	for _, o := range a.options {
+		options = append(options, yamlText(o.name, false)+": "+yamlText(o.values[0], false))
+	}
+	if len(options) > 0 {
+		fields = append(fields, "options: {"+strings.Join(options, ", ")+"}")
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
