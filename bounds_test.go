@@ -91,3 +91,19 @@ func TestReadsAreBounded(t *testing.T) {
 		t.Errorf("only %d files were looked at", seen)
 	}
 }
+
+// What a kill would leave is noted before it is made: temporary files and directories are those of
+// internal/base/owned alone.
+func TestTemporaryFilesAreOwned(t *testing.T) {
+	productFiles(t, func(path string, file *ast.File, at func(ast.Node) string) {
+		if strings.HasPrefix(path, "internal/base/owned/") {
+			return
+		}
+		calls(file, func(name string, n ast.Node) {
+			switch name {
+			case "os.MkdirTemp", "os.CreateTemp", "io/ioutil.TempDir", "io/ioutil.TempFile":
+				t.Errorf("%s: a kill would leave what %s makes: use internal/base/owned", at(n), name)
+			}
+		})
+	})
+}

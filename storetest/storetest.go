@@ -21,6 +21,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/base/owned"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/store"
@@ -136,8 +138,9 @@ type kit struct {
 	ctx     context.Context
 	target  Target
 	chosen  []rule
-	root    string // for the stores' directories
-	ordinal int    // of the rule under way: rules on one server must not meet each other's records
+	root    string       // for the stores' directories
+	place   *owned.Place // root
+	ordinal int          // of the rule under way: rules on one server must not meet each other's records
 
 	worker    *conductor.Worker // nil: none is running
 	stopWatch func() bool
@@ -166,17 +169,16 @@ func newKit(ctx context.Context, target Target) (*kit, error) {
 		}
 	}
 	var err error
-	if k.root, err = os.MkdirTemp(target.TempDir, "storetest"); err != nil {
+	if k.place, err = owned.NewDirectory(cmp.Or(target.TempDir, os.TempDir()), "storetest"); err != nil {
 		return nil, fmt.Errorf("conformance: a directory for the stores: %w", err)
 	}
+	k.root = k.place.Path
 	return k, nil
 }
 
 func (k *kit) remove() {
 	k.end()
-	// What is left lies in directories for temporary files and harms nothing; there is nobody to
-	// tell.
-	_ = os.RemoveAll(k.root)
+	_ = k.place.Remove() // what stays is noted, and told by the next cleaning
 }
 
 // check holds the target to one rule.

@@ -37,7 +37,7 @@ func TestManifests(t *testing.T) {
 			t.Fatalf("%s: %+v", name, pod)
 		}
 		c := pod.Containers[0]
-		args := "agent --join $(ASSAY_NATS)"
+		args := "agent"
 		if want.loadsRemote {
 			args += " --allow-remote"
 		}

@@ -7,15 +7,23 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/base/bounded"
+	"assay/internal/base/secret"
 	"assay/internal/execution/agents"
 )
 
-// tokenVariable has the token of agents that join by themselves: no process list shows it.
-const tokenVariable = "ASSAY_TOKEN"
+// What agents that join by themselves, and who counts on them, are told in secret: by variables or files,
+// since the list of processes shows a command line to everybody.
+const (
+	tokenVariable = "ASSAY_TOKEN" // the token
+	natsVariable  = "ASSAY_NATS"  // the NATS server's address, with a login where that asks for one
+	fileSuffix    = "_FILE"       // of a variable that names a file with either
+)
 
 // sshVariable has another command than ssh, with options, as GIT_SSH_COMMAND of Git.
 const sshVariable = "ASSAY_SSH"
@@ -43,15 +51,20 @@ assay run starts agents itself for local:N, ssh://HOST, docker:N and kube://NAME
 hand an agent is started with --join, and the run counts on it with join:N. --manifest
 prints an indexed Job for Kubernetes, each pod of which is an agent.
 
+The token comes from ASSAY_TOKEN, or from the first line of the file that
+ASSAY_TOKEN_FILE names. Where the NATS server asks for a login, its address comes
+from ASSAY_NATS or ASSAY_NATS_FILE in the same way, as nats://USER:PASSWORD@HOST:PORT,
+and --join is left out: everybody on a machine can read command lines.
+
 It takes orders only from who has its token, runs no program but this one, and loads
 only servers on its own loopback unless --allow-remote is given. When it does not hear
 of its conductor for 10 s, it ends its workers.`,
 		Example: `  ASSAY_TOKEN=… assay agent --join nats://10.0.0.5:4222 --allow-remote
-  assay agent --join nats://TOKEN@10.0.0.5:4222
+  ASSAY_TOKEN_FILE=/run/secrets/token ASSAY_NATS_FILE=/run/secrets/nats assay agent
   assay agent --manifest --pods 4 --image registry.example/assay:1.2 > agents.yaml`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o := agents.AgentOptions{Version: version(), AllowRemote: allowRemote, Once: once, Idle: idle, Log: os.Stderr}
+			o := agents.AgentOptions{Version: version(), AllowRemote: allowRemote, Once: once, Idle: idle, Log: secret.Log{W: os.Stderr}}
 			self, err := os.Executable()
 			if err != nil {
 				return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
@@ -74,16 +87,19 @@ of its conductor for 10 s, it ends its workers.`,
 				return failed(agents.Guard(os.Stdin, os.Stderr))
 			case invited:
 				return failed(agents.ServeInvited(ctx, os.Stdin, o))
-			case join == "":
-				return usage(errors.New("assay agent takes --join nats://TOKEN@HOST:PORT\nassay agent --help shows examples"))
 			}
-			if o.Server, o.Token, err = natsAddress("join", join); err != nil {
+			switch o.Server, o.Token, err = natsAddress("join", join); {
+			case err != nil:
 				return usage(err)
+			case o.Server == "":
+				return usage(errors.New("assay agent takes --join nats://HOST:PORT, or the address in " + natsVariable + "\nassay agent --help shows examples"))
+			case o.Token == "":
+				return usage(fmt.Errorf("--join: there is no token\nset %s, or %s to a file that holds it", tokenVariable, tokenVariable+fileSuffix))
 			}
 			return failed(agents.Serve(ctx, o))
 		},
 	}
-	c.Flags().StringVar(&join, "join", "", "NATS server that the conductor uses: nats://[TOKEN@]HOST:PORT, the token otherwise from "+tokenVariable)
+	c.Flags().StringVar(&join, "join", "", "NATS server that the conductor uses: nats://HOST:PORT (default: that of "+natsVariable+"); a login stands in "+natsVariable+" alone")
 	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "load the servers that a run names even where they are not on this machine's loopback")
 	c.Flags().BoolVar(&once, "once", false, "end with the first run")
 	c.Flags().DurationVar(&idle, "idle", 0, "end when no run was heard of for so long, as 10m (default: never)")
@@ -100,26 +116,47 @@ of its conductor for 10 s, it ends its workers.`,
 	return c
 }
 
-// natsAddress takes the token out of the address that a flag gives, or out of the environment.
-func natsAddress(flag, address string) (server string, token agents.Token, err error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Host == "" {
-		return "", "", fmt.Errorf("--%s %s: expected nats://[TOKEN@]HOST:PORT", flag, withoutUser(u, address))
+// natsAddress is the NATS server's address, of a flag or of the environment, and the token; "": there is none.
+func natsAddress(flag, given string) (server string, token agents.Token, err error) {
+	secretly, err := toldOf(tokenVariable)
+	if err != nil {
+		return "", "", err
 	}
-	token = agents.Token(os.Getenv(tokenVariable))
-	if _, both := u.User.Password(); u.User != nil && !both && token == "" {
-		token, u.User = agents.Token(u.User.Username()), nil
+	from := "--" + flag
+	if given == "" {
+		from = natsVariable
+		if given, err = toldOf(natsVariable); err != nil {
+			return "", "", err
+		}
 	}
-	if token == "" {
-		return "", "", fmt.Errorf("--%s: there is no token\nexpected nats://TOKEN@HOST:PORT, or the token in %s", flag, tokenVariable)
+	if given != "" {
+		u, err := url.Parse(given)
+		switch {
+		case err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Host == "":
+			return "", "", fmt.Errorf("%s: expected nats://HOST:PORT", from)
+		case u.User != nil && from != natsVariable:
+			return "", "", fmt.Errorf("%s has a login, which the list of processes shows to everybody\n"+
+				"set %s to this address instead, or %s to a file that holds it; an agent's token stands in %s", from, natsVariable, natsVariable+fileSuffix, tokenVariable)
+		}
 	}
-	return u.String(), token, token.Check()
+	if token = agents.Token(secretly); token != "" {
+		err = token.Check()
+	}
+	return given, token, err
 }
 
-// withoutUser is an address as it may be shown.
-func withoutUser(u *url.URL, text string) string {
-	if u == nil || u.User != nil {
-		return "ADDRESS"
+// toldOf is what a variable holds, or the first line of the file that the variable with fileSuffix names.
+func toldOf(variable string) (string, error) {
+	file := os.Getenv(variable + fileSuffix)
+	switch text := os.Getenv(variable); {
+	case text != "" && file != "":
+		return "", fmt.Errorf("%s and %s are both set: expected one of them", variable, variable+fileSuffix)
+	case file == "":
+		return strings.TrimRight(text, "\r\n"), nil // a secret that was made of a file may end so
 	}
-	return text
+	line, err := bounded.Line(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", variable+fileSuffix, err)
+	}
+	return line, nil
 }

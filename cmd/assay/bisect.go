@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +11,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/analysis/compare"
 	"assay/internal/base/format"
+	"assay/internal/base/owned"
+	"assay/internal/execution/child"
 	"assay/internal/presentation/archive"
 )
 
@@ -28,6 +33,8 @@ type bisection struct {
 	out      io.Writer // what is found
 	progress io.Writer
 	scratch  string
+
+	repository string
 }
 
 func historyBisect(open opener) *cobra.Command {
@@ -39,7 +46,10 @@ func historyBisect(open opener) *cobra.Command {
 tells, by halves: CMD, a line of a shell, builds and measures each commit that is
 asked for. It runs in a checkout of its own, and writes the run directory that
 ASSAY_OUT names. A commit whose CMD fails, or that has no ranked figure, is skipped.
-A figure that is near the middle of both levels is measured a second time.`,
+A figure that is near the middle of both levels is measured a second time.
+
+Ctrl-C ends CMD with all that it has started, and removes the checkout. The exit
+status is 5 where several commits may have made the change.`,
 		Example: `  assay history bisect 'make && bin/assay run gate.yaml --out "$ASSAY_OUT" --quiet'
   assay history bisect --experiment gate --arm pebble --metric p99 ./measure.sh`,
 		Args: takes(1, 1, "one CMD, in quotes"),
@@ -50,8 +60,10 @@ A figure that is near the middle of both levels is measured a second time.`,
 				if b.series == nil {
 					return usage(errors.New("no change for the worse to look for\nhint: assay history show tells all, from ten commits on"))
 				}
-				b.git = gitIn(c.Context(), repository)
-				return b.run(c.Context())
+				ctx, stop := interruptible("its checkouts are removed", func(text string) { fmt.Fprintln(b.progress, "assay:", text) })
+				defer stop()
+				b.repository, b.git = repository, gitIn(c.Context(), repository) // Git tidies up once ctx is over
+				return b.run(ctx)
 			})
 		},
 	}
@@ -103,10 +115,12 @@ func (b *bisection) run(ctx context.Context) (err error) {
 	if len(commits) == 0 {
 		return usage(fmt.Errorf("%s does not come before %s in the repository", short(good), short(bad)))
 	}
-	if b.scratch, err = os.MkdirTemp("", "assay-bisect-"); err != nil {
+	place, err := owned.NewDirectory(os.TempDir(), "bisect")
+	if err != nil {
 		return failed(err)
 	}
-	defer func() { err = errors.Join(err, failed(os.RemoveAll(b.scratch))) }()
+	b.scratch = place.Path
+	defer func() { err = cmp.Or(err, failed(place.Remove())) }()
 	s := b.series
 	fmt.Fprintf(b.progress, "assay: %s of %s in %s (%s) was %s at %s and %s at %s: %s between\n", s.Metric, s.Arm, s.Phase, s.Class,
 		b.text(b.change.Before), short(good), b.text(b.change.After), short(bad), format.Plural(len(commits)-1, "commit", ""))
@@ -119,7 +133,7 @@ func (b *bisection) run(ctx context.Context) (err error) {
 		value, err := b.measure(ctx, commits[next])
 		switch {
 		case ctx.Err() != nil:
-			return failed(ctx.Err())
+			return &exitError{exitTrials, errors.New("stopped; the checkouts are removed")}
 		case err != nil:
 			fmt.Fprintf(b.progress, "assay: %s is skipped: %v\n", short(commits[next]), err)
 			skipped[next] = true
@@ -133,7 +147,11 @@ func (b *bisection) run(ctx context.Context) (err error) {
 		}
 		fmt.Fprintf(b.progress, "assay: %s has %s: %s the change\n", short(commits[next]), b.text(value), is)
 	}
-	return failed(b.tell(commits[before+1 : after+1]))
+	suspects := commits[before+1 : after+1]
+	if err := b.tell(suspects); err != nil || len(suspects) == 1 {
+		return failed(err)
+	}
+	return &exitError{status: compareStatus[compare.Inconclusive]}
 }
 
 // middle chooses the commit nearest to the middle of those between two that is not skipped.
@@ -168,19 +186,27 @@ func (b *bisection) measure(ctx context.Context, commit string) (value float64, 
 
 func (b *bisection) measureOnce(ctx context.Context, commit string, number int) (value float64, err error) {
 	tree := filepath.Join(b.scratch, "tree")
-	if _, err := b.git("worktree", "add", "--detach", "--force", tree, commit); err != nil {
+	note, err := owned.NewWorktree(b.repository, tree)
+	if err != nil {
 		return 0, err
 	}
 	defer func() {
-		_, removeErr := b.git("worktree", "remove", "--force", tree)
-		err = errors.Join(err, removeErr)
+		removeErr := owned.RemoveWorktree(context.WithoutCancel(ctx), note.Thing)
+		if err = errors.Join(err, removeErr); removeErr == nil {
+			note.Done()
+		} else {
+			note.Keep()
+		}
 	}()
+	if _, err := b.git("worktree", "add", "--detach", "--force", tree, commit); err != nil {
+		return 0, err
+	}
 	run := filepath.Join(b.scratch, fmt.Sprint(commit, "-", number))
-	command := exec.CommandContext(ctx, "sh", "-c", b.command)
+	command := exec.Command("sh", "-c", b.command)
 	command.Dir, command.Env = tree, append(os.Environ(), "ASSAY_OUT="+run)
 	command.Stdout, command.Stderr = b.progress, b.progress
 	command.WaitDelay = time.Second
-	if err := command.Run(); err != nil {
+	if err := runWhole(ctx, command); err != nil {
 		return 0, fmt.Errorf("CMD: %w", err)
 	}
 	e, err := entryOf(run, code{name: commit})
@@ -196,6 +222,30 @@ func (b *bisection) measureOnce(ctx context.Context, commit string, number int) 
 		}
 	}
 	return 0, errors.New("its run has no such figure with a rank")
+}
+
+// commandPatience is how long a command may take to end in order once it was asked to.
+const commandPatience = 10 * time.Second
+
+// runWhole runs a command, and ends it with all that it has started when it is over, or ctx is.
+func runWhole(ctx context.Context, command *exec.Cmd) error {
+	c, err := child.Start(command, child.Options{})
+	if err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	asked := context.AfterFunc(ctx, func() {
+		c.Ask(syscall.SIGTERM)
+		select {
+		case <-over:
+		case <-time.After(commandPatience):
+			c.Kill()
+		}
+	})
+	defer asked()
+	_, err = c.Wait()
+	close(over)
+	return err
 }
 
 // tell says which commits may have made the change: one, or those that were skipped beside it.

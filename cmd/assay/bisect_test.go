@@ -5,8 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+
+	"assay/internal/testkit/processes"
 )
 
 // A repository of forty commits, of which number 26 makes a put a fifth slower, number 24 can't be
@@ -85,8 +89,52 @@ func TestHistoryBisect(t *testing.T) {
 		t.Errorf("checkouts are left: %s", left)
 	}
 	failing := bisect("false")
-	failing.wants(t, 0)
+	failing.wants(t, 5)
 	wantParts(t, "where nothing can be measured", failing.stdout, "commits changed rate", "number 18", "could not be measured")
+	for _, end := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		temporary, state := filepath.Join(directory, "tmp-"+end.String()), filepath.Join(directory, "state-"+end.String())
+		for _, d := range []string{temporary, state} {
+			if err := os.Mkdir(d, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pid := filepath.Join(directory, "pid-"+end.String())
+		c := exec.Command(program, "history", "--archive", file, "bisect", "--repository", repository,
+			fmt.Sprintf(`sleep 1000 & echo $! > '%s.new'; mv '%s.new' '%s'; wait`, pid, pid, pid))
+		c.Env = append(os.Environ(), "TMPDIR="+temporary, "XDG_STATE_HOME="+state)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		sleeper := 0
+		eventually(t, func() bool {
+			text, err := os.ReadFile(pid)
+			if err == nil {
+				sleeper, err = strconv.Atoi(strings.TrimSpace(string(text)))
+			}
+			return err == nil
+		}, func() string { return "CMD has not begun" })
+		if err := c.Process.Signal(end); err != nil {
+			t.Fatal(err)
+		}
+		status := statusOf(t, c.Wait())
+		if end == syscall.SIGKILL {
+			doctor := exec.Command(program, "doctor", "--clean")
+			doctor.Env = c.Env
+			out, err := doctor.CombinedOutput()
+			if !strings.Contains(string(out), "worktree ") {
+				t.Errorf("doctor --clean after a kill: %v\n%s", err, out)
+			}
+		} else if status != exitTrials {
+			t.Errorf("%v: ended with %d", end, status)
+		}
+		eventually(t, func() bool { return !processes.Running(sleeper) }, func() string { return "what CMD had started runs on" })
+		if left := git("worktree", "list", "--porcelain"); strings.Count(left, "worktree ") != 1 {
+			t.Errorf("%v: checkouts are left: %s", end, left)
+		}
+		if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+			t.Errorf("%v: left in the directory for temporary files: %v, %v", end, left, err)
+		}
+	}
 	none := bisect("--arm", "still", "true")
 	none.wants(t, 2)
 	wantParts(t, "where nothing changed", none.stderr, "no change for the worse")

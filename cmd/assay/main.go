@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/base/format"
+	"assay/internal/base/secret"
 	"assay/internal/execution/run"
 	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
@@ -90,7 +91,7 @@ func execute(args []string) int {
 		exit = &exitError{exitUsage, unknownCommand(root, args, err)} // what cobra itself refuses
 	}
 	if text := exit.Error(); text != "" {
-		fmt.Fprintln(os.Stderr, "assay:", format.CleanLines(text)) // it may quote a file, a store or a server
+		fmt.Fprintln(os.Stderr, "assay:", format.CleanLines(secret.Text(text))) // it may quote a file, a store or a server
 	}
 	return exit.status
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/owned"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/store"
@@ -64,18 +66,18 @@ func openable(ctx context.Context, target storetest.Target, described control.De
 
 // tryOpen opens the store in a class and ends the worker.
 func tryOpen(ctx context.Context, target storetest.Target, d store.Description, class store.Durability) error {
-	directory, err := os.MkdirTemp(target.TempDir, "assay-open-")
+	place, err := owned.NewDirectory(cmp.Or(target.TempDir, os.TempDir()), "open")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(directory)
+	defer func() { _ = place.Remove() }() // what stays is noted, and told by the next cleaning
 	o := control.Open{Driver: d.Name, Endpoints: target.Endpoints, Options: target.Options, Durability: class,
 		Handles: control.HandlesPerThread, Threads: 1}
 	if d.HandlesShareable {
 		o.Handles = control.HandlesShared
 	}
 	if d.Kind == store.Embedded {
-		o.Directory = directory
+		o.Directory = place.Path
 	}
 	if o.Durability == store.D2 {
 		o.LossWindowNS = int64(time.Minute)

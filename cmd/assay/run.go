@@ -20,6 +20,7 @@ import (
 	"assay/internal/base/bounded"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/base/secret"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
@@ -156,7 +157,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the settings, phases and trials, and the time and disk they take; run nothing (with --json too)")
 	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
-	c.Flags().StringVar(&f.nats, "nats", "", "NATS `server` by which agents on other machines join: nats://[TOKEN@]HOST:PORT (default: one is started, on loopback)")
+	c.Flags().StringVar(&f.nats, "nats", "", "NATS `server` by which agents on other machines join: nats://HOST:PORT (default: that of "+natsVariable+", or one is started, on loopback); a login stands in "+natsVariable+" alone")
 	c.Flags().BoolVar(&f.allowRemote, "allow-remote", false, "load the servers that the experiment names even where they are not on this machine's loopback")
 	c.Flags().StringVar(&f.metrics, "metrics", "", "`address` at which Prometheus finds the run's figures while it goes on: :9464 on the loopback, or HOST:PORT")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
@@ -307,10 +308,10 @@ func (f *runFlags) written(loaded *read.Loaded) []byte {
 	return slices.Concat([]byte(record.WrittenBy+command+"\n"), loaded.File())
 }
 
-// shellWords is a command as a shell reads it, in one line: a line break would end a comment.
+// shellWords is a command as a shell reads it, without secrets, in one line: a line break would end a comment.
 func shellWords(command []string) string {
 	words := make([]string, len(command))
-	for i, word := range command {
+	for i, word := range secret.Words(command) {
 		word = format.Clean(word)
 		if word == "" || strings.ContainsAny(word, " []{}()*&|;<>$\"'\\#") {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -453,13 +454,11 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	if err != nil {
 		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
-	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)),
+	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"},
 		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable)), Docker: strings.Fields(os.Getenv(dockerVariable)),
 		Kubectl: strings.Fields(os.Getenv(kubectlVariable)), Image: os.Getenv(imageVariable)}
-	if f.nats != "" {
-		if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
-			return usage(err)
-		}
+	if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
+		return usage(err)
 	}
 	view := f.view()
 	defer view.Close()

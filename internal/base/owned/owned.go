@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ const (
 	Server    = "server"    // the processes that have a directory open which was given to a server
 	Rig       = "rig"       // the directory of a power-cut rig: what is mounted below it
 	Temporary = "temporary" // a file or a directory with all that is in it
+	Worktree  = "worktree"  // a checkout in a temporary directory; By is the repository that has it registered
 )
 
 // Thing is what a note tells of.
@@ -246,6 +248,22 @@ func NewFile(directory string) (*os.File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// Replace writes a file whole: who reads it meanwhile finds the old one or the new one.
+func Replace(path string, mode os.FileMode, write func(io.Writer) error) error {
+	p, err := NewPlace(filepath.Dir(path), "new")
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(p.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return errors.Join(err, p.Remove())
+	}
+	if err = errors.Join(write(file), file.Chmod(mode), file.Close()); err == nil {
+		err = os.Rename(p.Path, path)
+	}
+	return errors.Join(err, p.Remove())
 }
 
 // Remove removes what is there. If it was renamed, nothing is.

@@ -17,6 +17,7 @@ import (
 
 	"assay/internal/base/bounded"
 	"assay/internal/base/mounts"
+	"assay/internal/base/secret"
 )
 
 // Environment is the machine and the programs, sealed when the run begins: environment.json. "", 0
@@ -36,7 +37,7 @@ type Environment struct {
 	Mount       string             `json:"mount_options"`
 	Device      string             `json:"device"`
 	Container   string             `json:"container"`
-	Command     []string           `json:"command"` // as typed
+	Command     []string           `json:"command"` // as typed, but for secrets
 	Directory   string             `json:"directory"`
 	Host        string             `json:"host"`
 	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
@@ -70,7 +71,7 @@ func Seal(dataDirectory string, command []string) Environment {
 		ClockSource: firstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
 		MemoryBytes: memoryBytes(),
 		Container:   container(),
-		Command:     slices.Clone(command),
+		Command:     secret.Words(command),
 		Directory:   dataDirectory,
 	}
 	e.Assay, e.Modules = build()

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"assay/internal/base/bounded"
+	"assay/internal/base/owned"
 	"assay/store"
 )
 
@@ -194,16 +196,12 @@ func Save(p Proof) (Proof, error) {
 
 // replace writes a file so that a reader sees the old one or the new one.
 func replace(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	err := owned.Replace(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("keep a proof: %w", err)
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep a proof: %w", err), os.Remove(file.Name()))
 	}
 	return nil
 }

@@ -55,9 +55,9 @@ func parsedYAML(text string) func() *template.Template {
 
 var manifest = parsedYAML(`
 {{- if not .ByRun -}}
-# kubectl create secret generic {{.Name}} --from-literal=token=TOKEN --from-literal=nats=nats://HOST:PORT
+# kubectl create secret generic {{.Name}} --from-file=token=FILE --from-file=nats=FILE
 # kubectl apply -f THIS
-# assay run … --agents join:{{.Count}} --nats nats://TOKEN@HOST:PORT
+# ASSAY_TOKEN_FILE=FILE ASSAY_NATS_FILE=FILE assay run … --agents join:{{.Count}}
 {{end -}}
 apiVersion: batch/v1
 kind: Job
@@ -92,8 +92,6 @@ spec:
           imagePullPolicy: IfNotPresent
           args:
             - agent
-            - --join
-            - $(ASSAY_NATS)
 {{- if .AllowRemote}}
             - --allow-remote
 {{- end}}

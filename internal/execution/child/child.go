@@ -110,6 +110,9 @@ func (c *Child) Kill() { c.send(-c.PID(), syscall.SIGKILL) }
 // Signal sends a signal to the process alone.
 func (c *Child) Signal(s syscall.Signal) { c.send(c.PID(), s) }
 
+// Ask sends a signal to the process and its group: what a shell has started must hear of it too.
+func (c *Child) Ask(s syscall.Signal) { c.send(-c.PID(), s) }
+
 func (c *Child) send(to int, s syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"assay/internal/base/format"
+	"assay/internal/base/secret"
 	"assay/internal/experiment/keyval"
 	"assay/store"
 )
@@ -204,7 +205,7 @@ const (
 )
 
 // Bound cuts the message.
-func (e *Error) Bound() { e.Message = format.Clean(e.Message) }
+func (e *Error) Bound() { e.Message = format.Clean(secret.Text(e.Message)) }
 
 // Bound cuts the texts. Settings beyond [settingsBytesMax] are left out, and counted in one of
 // their own.

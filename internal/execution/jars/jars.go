@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assay/internal/base/bounded"
+	"assay/internal/base/owned"
 )
 
 // patience is how long Maven may take to fetch a library over a slow line.
@@ -65,15 +66,15 @@ func Resolve(coordinates string) (string, error) {
 		return "", fmt.Errorf("making a place for jars: %w", err)
 	}
 	// Made whole beside it and then renamed: who finds the folder finds all of it.
-	fresh, err := os.MkdirTemp(filepath.Dir(folder), ".fresh-")
+	fresh, err := owned.NewDirectory(filepath.Dir(folder), "jars")
 	if err != nil {
 		return "", fmt.Errorf("making a place for jars: %w", err)
 	}
-	defer os.RemoveAll(fresh)
-	if err := fetch(maven, parts, fresh); err != nil {
+	defer func() { _ = fresh.Remove() }() // what stays is noted, and told by the next cleaning
+	if err := fetch(maven, parts, fresh.Path); err != nil {
 		return "", err
 	}
-	if err := os.Rename(filepath.Join(fresh, "jars"), folder); err != nil {
+	if err := os.Rename(filepath.Join(fresh.Path, "jars"), folder); err != nil {
 		if _, there := os.Stat(folder); there == nil {
 			return folder, nil // another process was faster
 		}
@@ -90,7 +91,7 @@ func fetch(maven string, parts [3]string, place string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	said, err := bounded.Output(exec.CommandContext(ctx, maven, "-B", "-q", "-f", project,
+	said, err := bounded.Output(exec.CommandContext(ctx, maven, "-B", "-q", "-C", "-f", project, // -C: a jar that is not as its checksum says is refused
 		"org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime",
 		"-DoutputDirectory="+filepath.Join(place, "jars")))
 	if err == nil {

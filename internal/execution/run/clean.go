@@ -88,7 +88,7 @@ func (c *Cleaned) cleanKeys(ctx context.Context, note *owned.Note, which LeftKey
 const cleanPatience = time.Minute
 
 // cleanOrder puts what stands in something else before it.
-var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3, owned.Data: 4, owned.Temporary: 5, owned.Run: 6}
+var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3, owned.Data: 4, owned.Worktree: 5, owned.Temporary: 6, owned.Run: 7}
 
 func clean(t owned.Thing) error {
 	switch t.Kind {
@@ -103,6 +103,8 @@ func clean(t owned.Thing) error {
 		return host.RemoveMemoryGroup(t.Path)
 	case owned.Data:
 		return record.CleanData(t.Path)
+	case owned.Worktree:
+		return owned.RemoveWorktree(context.Background(), t)
 	case owned.Temporary:
 		if !owned.IsTemporary(t.Path) {
 			return errors.New("it does not have the name of one")

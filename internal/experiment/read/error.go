@@ -2,11 +2,11 @@ package read
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"assay/internal/base/format"
+	"assay/internal/base/secret"
 )
 
 // Error is a user's mistake in an experiment: where it is, what was expected, and what was probably
@@ -86,11 +86,11 @@ func (p place) shifted(columns, width int) place {
 
 // fail makes the error of a mistake at a place.
 func (p place) fail(path, format string, args ...any) *Error {
-	e := &Error{Path: path, Message: withoutPassword(fmt.Sprintf(format, args...))}
+	e := &Error{Path: path, Message: secret.Masked(fmt.Sprintf(format, args...))}
 	if p.in == nil {
 		return e
 	}
-	e.Source, e.isSet = withoutPassword(p.in.name), p.in.isSet
+	e.Source, e.isSet = secret.Masked(p.in.name), p.in.isSet
 	if p.line < 1 || p.in.name == "" { // no source: the user has not seen the text
 		return e
 	}
@@ -104,7 +104,7 @@ func (p place) fail(path, format string, args ...any) *Error {
 			return ' '
 		}
 		return r
-	}, withoutPassword(p.in.lines[p.line-1]))
+	}, secret.Masked(p.in.lines[p.line-1]))
 	e.Line, e.Column = p.line, max(p.column, 1)
 	length := utf8.RuneCountInString(e.text)
 	e.Column = min(e.Column, length+1)
@@ -118,15 +118,6 @@ func (p place) fail(path, format string, args ...any) *Error {
 		e.text = ""
 	}
 	return e
-}
-
-var userInfo = regexp.MustCompile(`[^\s"'\[{]\S*@`)
-
-// withoutPassword hides what stands before an @, character for character, so that carets still fit.
-func withoutPassword(text string) string {
-	return userInfo.ReplaceAllStringFunc(text, func(found string) string {
-		return strings.Repeat("*", utf8.RuneCountInString(found)-1) + "@"
-	})
 }
 
 func (e *Error) hint(format string, args ...any) *Error {

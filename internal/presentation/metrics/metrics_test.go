@@ -194,3 +194,28 @@ func TestDashboardNamesWhatIsShown(t *testing.T) {
 		t.Errorf("the dashboard asks for %d series", len(asked))
 	}
 }
+
+// A page of somebody else's, whose name was made to lead to this machine, gets no figure.
+func TestOnlyNamesOfTheLoopbackAreAnswered(t *testing.T) {
+	s, err := Serve("127.0.0.1:0", New("run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]int{"": 200, "localhost:1": 200, "[::1]": 200, "evil.example": 403, "10.0.0.1:9464": 403, "localhost.evil.example": 403} {
+		r, err := http.NewRequest(http.MethodGet, s.URL(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = answer.Body.Close(); answer.StatusCode != want { // was not read
+			t.Errorf("Host %q gets %d, want %d", host, answer.StatusCode, want)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"assay/internal/presentation/local"
 )
 
 // lastScrapeMin and lastScrapeMax bound how long a run that has ended waits to be scraped once more.
@@ -64,7 +66,7 @@ func Serve(address string, m *Meter) (*Server, error) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "Assay's figures of a run are at /metrics.")
 	})
-	s.http = http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	s.http = http.Server{Handler: local.Only(listener, mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	go func() { s.failed <- s.http.Serve(listener) }()
 	return s, nil
 }

@@ -20,7 +20,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +31,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/html"
+	"assay/internal/presentation/local"
 	"assay/internal/presentation/tell"
 )
 
@@ -55,7 +55,6 @@ const (
 // Server answers over HTTP. Its handler may be used by several goroutines.
 type Server struct {
 	directories []string
-	local       bool // it listens on the loopback alone
 	http        http.Server
 	listener    net.Listener
 	ended       chan error
@@ -63,6 +62,7 @@ type Server struct {
 	guard   sync.Mutex
 	known   map[string]string // directories by key, as they were found last
 	reports map[string]report // by directory
+	memory  chan struct{}     // held while a page is made: one at a time, it takes memory
 	rates   map[rateKey]map[string]float64
 }
 
@@ -83,9 +83,8 @@ func Listen(address string, directories []string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening at %s: %w", address, err)
 	}
-	at := listener.Addr().(*net.TCPAddr).AddrPort()
-	s := &Server{directories: directories, local: at.Addr().IsLoopback(), listener: listener, ended: make(chan error, 1),
-		reports: map[string]report{}, rates: map[rateKey]map[string]float64{}}
+	s := &Server{directories: directories, listener: listener, ended: make(chan error, 1),
+		memory: make(chan struct{}, 1), reports: map[string]report{}, rates: map[rateKey]map[string]float64{}}
 	s.http = http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	go func() { s.ended <- s.http.Serve(listener) }()
 	return s, nil
@@ -116,29 +115,15 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /run/{run}/progress", s.of((*Server).progress))
 	mux.HandleFunc("GET /run/{run}/samples/{trial}", s.of((*Server).samples))
 	mux.HandleFunc("GET /run/{run}/trials/{trial}/{file}", s.of((*Server).file))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return local.Only(s.listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'")
-		if s.local && !loopbackName(r.Host) {
-			http.Error(w, "This server answers at "+s.listener.Addr().String()+" alone.", http.StatusForbidden)
-			return
-		}
 		mux.ServeHTTP(w, r)
-	})
-}
-
-// loopbackName says if a request's Host is this machine's own: localhost or an address of the
-// loopback.
-func loopbackName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && address.IsLoopback()
+	}))
 }
 
 func asset(kind string, content []byte) http.HandlerFunc {
@@ -278,10 +263,19 @@ func (s *Server) run(w http.ResponseWriter, _ *http.Request, f found) {
 // report makes a run's page, or returns the one that was made since the run was written to.
 func (s *Server) report(f found) ([]byte, error) {
 	stamp := fmt.Sprint(len(f.Progress.Events), f.Progress.Header.Plans)
-	s.guard.Lock()
-	defer s.guard.Unlock() // one at a time: it takes memory
-	if have := s.reports[f.Directory]; have.stamp == stamp {
-		return have.page, nil
+	kept := func() ([]byte, bool) {
+		s.guard.Lock()
+		defer s.guard.Unlock()
+		have, there := s.reports[f.Directory]
+		return have.page, there && have.stamp == stamp
+	}
+	if page, there := kept(); there {
+		return page, nil
+	}
+	s.memory <- struct{}{}
+	defer func() { <-s.memory }()
+	if page, there := kept(); there { // who waited for the same page finds it made
+		return page, nil
 	}
 	opened, err := record.Open(f.Directory)
 	if err != nil {
@@ -298,6 +292,8 @@ func (s *Server) report(f found) ([]byte, error) {
 	if err := html.Write(&page, r); err != nil {
 		return nil, err
 	}
+	s.guard.Lock()
+	defer s.guard.Unlock()
 	if len(s.reports) >= reportsMax {
 		clear(s.reports)
 	}

@@ -263,3 +263,31 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// While a page is made, which may take a minute, the list, other pages and files are there.
+func TestASlowPageHoldsUpNothing(t *testing.T) {
+	folder := t.TempDir()
+	run, w := growing(t, folder, "slow")
+	write(t, run, w, run.Plan[0].ID, 1000)
+	s := serving(t, folder)
+	key := runKey(t, s)
+	s.memory <- struct{}{} // a page is being made
+	for _, path := range []string{"", "run/" + key + "/", "run/" + key + "/progress", "run/" + key + "/trials/" + run.Plan[0].ID + "/trial.json", "page.css"} {
+		if status, _ := get(t, s.URL()+path, ""); status != http.StatusOK {
+			t.Errorf("%q: %d", path, status)
+		}
+	}
+	must(t, w.Close())
+	page := make(chan string)
+	go func() {
+		_, body := get(t, s.URL()+"run/"+key+"/", "")
+		page <- body
+	}()
+	if status, _ := get(t, s.URL(), ""); status != http.StatusOK {
+		t.Errorf("the list beside a page that waits: %d", status)
+	}
+	<-s.memory
+	if body := <-page; !strings.Contains(body, "slow") {
+		t.Error("the page that waited was not made")
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"strings"
 
 	"assay/internal/base/format"
+	"assay/internal/base/owned"
 	"assay/internal/presentation/archive"
 )
 
@@ -71,16 +71,8 @@ func own(folder string) error {
 
 // replace writes a file beside its name and renames it, so that a reader never meets half a page.
 func replace(folder, name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(folder, ".new-*")
-	if err != nil {
+	if err := owned.Replace(filepath.Join(folder, name), 0o644, write); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(folder, name))
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

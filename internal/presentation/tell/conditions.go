@@ -11,6 +11,7 @@ import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/base/secret"
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 	"assay/store"
@@ -174,8 +175,10 @@ func changedOptions(s experiment.Store, deciding []string) finding.Message {
 	return finding.New(finding.OptionsParams{Changed: strings.Join(parts, ", "), Deciding: deciding})
 }
 
-// shellCommand quotes words so that a POSIX shell reads them back.
+// shellCommand quotes words so that a POSIX shell reads them back. A run directory of an earlier version
+// may have a secret in its command.
 func shellCommand(words ...string) string {
+	words = secret.Words(words)
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
