@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/base/secret"
 	"assay/internal/experiment"
 )
 
@@ -188,7 +189,7 @@ func (a *armArgument) takeOptions(text, separator string) error {
 func (a *armArgument) fromURL(argument string) error {
 	u, err := url.Parse(argument)
 	if err != nil || u.Host == "" {
-		return fmt.Errorf("%s: no address of a server\nexpected DRIVER@HOST:PORT", withoutPassword(argument))
+		return fmt.Errorf("%s: no address of a server\nexpected DRIVER@HOST:PORT", secret.Masked(argument))
 	}
 	a.called(u.Scheme)
 	a.endpoint = u.Host
@@ -207,7 +208,7 @@ func (a *armArgument) fromURL(argument string) error {
 	if u.User != nil {
 		return fmt.Errorf("%s: a login on the command line would stand in process lists and reports\n"+
 			"export ASSAY_LOGIN=USER:PASSWORD, and name it: %s@%s?credentials_env=ASSAY_LOGIN (where the driver takes a login: assay drivers %s)",
-			withoutPassword(argument), u.Scheme, a.endpoint, a.driver)
+			secret.Masked(argument), u.Scheme, a.endpoint, a.driver)
 	}
 	return nil
 }
