@@ -79,6 +79,7 @@ func execute(args []string) int {
 	out := &output{file: os.Stdout}
 	root := command(out)
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, args, err) })
 	err := root.Execute()
 	if out.err != nil {
 		err = failed(out.err) // whatever else there was to say: who asked has not got it
@@ -133,7 +134,6 @@ Results go to standard output, progress to standard error.`,
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", widthElsewhere)))
-	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(runCommand(), crashCommand(), reportCommand(), serveCommand(), compareCommand(), historyCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
 		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
 	root.InitDefaultHelpCmd()
@@ -186,28 +186,31 @@ var ambiguousFlags = map[string]string{
 }
 
 // flagError says what cobra refuses in a command's flags, with the nearest flag that there is and
-// where to read on.
-func flagError(c *cobra.Command, err error) error {
+// where to read on. Several unknown flags are told at once: args are the whole command's.
+func flagError(c *cobra.Command, args []string, err error) error {
 	text := err.Error()
-	if unknown, is := strings.CutPrefix(text, "unknown flag: --"); is {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		unknown, _, _ = strings.Cut(unknown, "=")
-		meant, habit := habitOf(c.Name(), unknown)
-		if ambiguous := ambiguousFlags[unknown]; ambiguous != "" && c.Name() == "run" {
-			meant, habit = ambiguous, true
+	if unknown := unknownFlags(c, args); len(unknown) > 1 {
+		text = "unknown flags:"
+		for _, flag := range unknown {
+			text += "\n  " + flag
+			if hint := flagHint(c, flag); hint != "" {
+				text += ": " + hint
+			}
 		}
-		if field := strings.ReplaceAll(unknown, "-", "_"); !habit && c.Name() == "run" && read.IsField(field) {
-			meant, habit = "--set "+field+"=VALUE (assay init my.yaml writes a file with all fields)", true
-		}
-		if habit {
-			text += "\n" + expected(meant)
-		} else if near := format.Nearest(unknown, names); near != "" {
-			text += "\ndid you mean --" + near + "?"
+		return usage(fmt.Errorf("%s\n%s --help shows all flags", text, c.CommandPath()))
+	}
+	if unknown, is := strings.CutPrefix(text, "unknown flag: "); is {
+		if hint := flagHint(c, unknown); hint != "" {
+			text += "\n" + hint
 		}
 	}
-	if _, typed, is := strings.Cut(text, "unknown shorthand flag: "); is {
-		text = shorthandError(c, typed)
+	if _, typed, is := strings.Cut(text, "unknown shorthand flag: "); is { // "'t' in -threads": only the first letter counts for cobra
+		_, word, _ := strings.Cut(typed, " in ")
+		word, _, _ = strings.Cut(word, "=")
+		text = "unknown flag: " + word
+		if hint := flagHint(c, word); hint != "" {
+			text += "\n" + hint
+		}
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -216,6 +219,55 @@ func flagError(c *cobra.Command, err error) error {
 		}
 	}
 	return usage(fmt.Errorf("%s\n%s --help shows all flags", text, c.CommandPath()))
+}
+
+// unknownFlags are the flags of a command line that the command has not, each as it was typed, without its
+// value. What stands behind -- is no flag.
+func unknownFlags(c *cobra.Command, args []string) (unknown []string) {
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		word, _, valued := strings.Cut(args[i], "=")
+		var flag *pflag.Flag
+		switch name, long := strings.CutPrefix(word, "--"); {
+		case long:
+			flag = c.Flags().Lookup(name)
+		case len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9'):
+			flag = c.Flags().ShorthandLookup(word[1:2])
+		default:
+			continue
+		}
+		switch {
+		case flag == nil && word != "--help" && word != "-h":
+			unknown = append(unknown, word)
+		case flag != nil && flag.NoOptDefVal == "" && !valued:
+			i++ // its value
+		}
+	}
+	return unknown
+}
+
+// flagHint says what an unknown flag, with its dashes, is here; "": nothing is near.
+func flagHint(c *cobra.Command, typed string) string {
+	word, long := strings.CutPrefix(typed, "--")
+	if !long {
+		return shorthandHint(c, strings.TrimPrefix(typed, "-"))
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	unknown, _, _ := strings.Cut(word, "=")
+	meant, habit := habitOf(c.Name(), unknown)
+	if ambiguous := ambiguousFlags[unknown]; ambiguous != "" && c.Name() == "run" {
+		meant, habit = ambiguous, true
+	}
+	if field := strings.ReplaceAll(unknown, "-", "_"); !habit && c.Name() == "run" && read.IsField(field) {
+		meant, habit = "--set "+field+"=VALUE (assay init my.yaml writes a file with all fields)", true
+	}
+	if habit {
+		return expected(meant)
+	}
+	if near := format.Nearest(unknown, names); near != "" {
+		return "did you mean --" + near + "?"
+	}
+	return ""
 }
 
 // expected says what is right in place of a flag, or why there is none.
@@ -228,23 +280,19 @@ func expected(meant string) string {
 	return "expected " + meant
 }
 
-// shorthandError says what cobra refuses of flags with one dash: typed is "'t' in -threads". Only
-// the first letter counts for cobra, and the whole word for who typed it.
-func shorthandError(c *cobra.Command, typed string) string {
-	_, word, _ := strings.Cut(typed, " in -")
-	word, _, _ = strings.Cut(word, "=")
-	text := "unknown flag: -" + word
+// shorthandHint is flagHint of a flag with one dash: the whole word counts for who typed it.
+func shorthandHint(c *cobra.Command, word string) string {
 	if c.Flags().Lookup(word) != nil {
-		return text + "\ndid you mean --" + word + "?"
+		return "did you mean --" + word + "?"
 	}
 	meant, habit := habitOf(c.Name(), word)
 	if letter := []rune(word); !habit && len(letter) > 1 {
 		meant, habit = habitOf(c.Name(), string(letter[:1])) // -t8
 	}
 	if habit {
-		text += "\n" + expected(meant)
+		return expected(meant)
 	}
-	return text
+	return ""
 }
 
 // takes checks the number of arguments; what names them in the message.

@@ -88,3 +88,15 @@ func TestGroupsAreOnAgents(t *testing.T) {
 		}
 	}
 }
+
+// Where no threads are given, each agent has one, and in each number of agents as many.
+func TestAgentsHaveAThreadEach(t *testing.T) {
+	t.Parallel()
+	for agents, want := range map[string]int{"local:1": 1, "local:2": 2, "[local:2, 'ssh://h']": 3, "[1, 2, 4]": 4, "[2, 3]": 6} {
+		e, err := read.Load([]byte("name: x\nstores: [{driver: memcached, endpoints: ['127.0.0.1:1']}]\nkeys: {format: decimal}\nagents: "+agents+
+			"\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n"), "x.yaml", nil, fakeDrivers())
+		if err != nil || e.Cells[0].Threads != want {
+			t.Errorf("%s: %v, want %d threads", agents, err, want)
+		}
+	}
+}

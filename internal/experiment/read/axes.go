@@ -34,7 +34,7 @@ func init() { // not an initializer: the entries' functions read the list
 			(*resolver).usualValueBytes,
 			func(c *experiment.Cell, v Count) { c.ValueBytes = int(min(v, valueBytesMax+1)) }, refuseValueBytes),
 		"threads": axisOf(func(f *File) *OneOrMany[TasksForm] { return &f.Threads },
-			func(*resolver) TasksForm { return TasksForm{Threads: defaultThreads} },
+			(*resolver).usualThreads,
 			func(c *experiment.Cell, v TasksForm) { c.Threads, c.Processes = v.total(), int(v.Processes) }, refuseThreads),
 		"agents": {
 			form: func() any { return new(OneOrMany[Count]) },

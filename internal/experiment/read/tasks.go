@@ -3,6 +3,7 @@ package read
 import (
 	"reflect"
 
+	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 )
 
@@ -51,4 +52,21 @@ func (r *resolver) tasks(parts []string, threads, processes int) *Error {
 			hint("leave clock out")
 	}
 	return nil
+}
+
+// usualThreads are those where the file gives none: one, and of agents so many that each has as many, in
+// any number of them that the file lists.
+func (r *resolver) usualThreads() TasksForm {
+	agents := r.file.Agents
+	numbers := agents.Numbers
+	if len(numbers) == 0 {
+		numbers = []int{max(experiment.CountAgents(agents.Places), defaultThreads)}
+	}
+	threads := defaultThreads
+	for _, number := range numbers {
+		for one := threads; threads%number != 0 && threads <= trace.ThreadsMax; {
+			threads += one
+		}
+	}
+	return TasksForm{Threads: Count(threads)}
 }
