@@ -5,9 +5,10 @@ var _ = register(
 		Says: `{{if .values}}Verified {{if ge .values 1000000000}}{{number .values}} values{{else}}{{plural .values "value" ""}}{{end}}: {{if eq .values .right}}all correct{{else}}{{count .right}} correct{{end}}` +
 			`{{if .old}}; {{plural .old "sampled read" ""}} returned an overwritten value{{end}}` +
 			`{{if .missed}}; {{plural .missed "read" ""}} did not find a stored record{{end}}` +
-			`{{if .read_back}}; {{count .read_back}} read back: {{count .lost}} lost` +
+			`{{if .read_back}}; {{count .read_back}} read back: {{if .not_judged}}{{count .read_right}} right, {{end}}{{count .lost}} lost` +
 			`{{if .stale}}, {{count .stale}} stale{{end}}{{if .evicted}}, {{count .evicted}} evicted{{if .store_evicted}} ({{count .store_evicted}} by the servers' count){{end}}{{end}}` +
-			`{{if .not_read}}, {{count .not_read}} not read{{end}}{{end}}.{{else}}No value was verified.{{end}}` +
+			`{{if .not_read}}, {{count .not_read}} not read{{end}}` +
+			`{{if .not_judged}}, {{count .not_judged}} not judged (a write or read of them failed, or their value tells no version){{end}}{{end}}.{{else}}No value was verified.{{end}}` +
 			`{{if .not_checked}} In {{count .not_checked}} of {{plural .trials "trial" ""}} no write was verified: ` +
 			`data loss would go undetected.{{end}}`,
 		Also: []Parameters{
@@ -15,6 +16,7 @@ var _ = register(
 				NotChecked: 2, Trials: 12},
 			VerifiedParams{Values: 700123, Right: 700100, Old: 23, Missed: 9},
 			VerifiedParams{Values: 577831, Right: 577831, ReadBack: 140000, Evicted: 25074, StoreEvicted: 31200},
+			VerifiedParams{Values: 13976, Right: 13976, ReadBack: 40000, ReadRight: 7053, NotJudged: 32947},
 			VerifiedParams{Values: 3246866206, Right: 3246866206, ReadBack: 770000},
 			VerifiedParams{},
 		}},
@@ -53,6 +55,7 @@ type VerifiedParams struct {
 	Values, Right                           uint64 // that reads returned, and those that were correct
 	Old, Missed                             uint64 // reads of phases: sampled ones that returned what was overwritten, and those that did not find a record
 	ReadBack, Lost, Stale, Evicted, NotRead uint64 // records of the final check
+	ReadRight, NotJudged                    uint64 `param:"omitempty"` // of those read back, where some could not be judged
 	StoreEvicted                            uint64 // records that the stores count as evicted, of all trials with such a record
 	Trials, NotChecked                      int    // trials that acknowledged writes of which no value was looked at
 }

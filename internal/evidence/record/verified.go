@@ -20,6 +20,9 @@ type Verified struct {
 	Evicted  uint64
 	Stale    uint64
 	NotRead  uint64
+	// ReadRight are those of ReadBack that were right, and NotJudged those that are neither right nor at
+	// fault: a write or the read of them failed, or the value tells no version.
+	ReadRight, NotJudged uint64
 	// StoreEvicted is what the stores of which something was evicted count themselves.
 	StoreEvicted uint64
 
@@ -61,6 +64,7 @@ func (t *Trial) verified(reads bool) Verified {
 		judged := f.Right + f.Stale + f.Wrong
 		v.Values, v.Right = v.Values+judged, v.Right+f.Right
 		v.ReadBack, v.Lost, v.Evicted, v.Stale, v.NotRead = f.Records, f.Lost, f.Evicted, f.Stale, f.NotRead
+		v.ReadRight, v.NotJudged = f.Right, f.Unknown+f.Errors
 		if f.Evicted > 0 && f.StoreEvicted != nil {
 			v.StoreEvicted = *f.StoreEvicted
 		}
@@ -95,6 +99,7 @@ func (v *Verified) Add(o Verified) {
 	v.Values, v.Right, v.ReadBack = v.Values+o.Values, v.Right+o.Right, v.ReadBack+o.ReadBack
 	v.Old, v.Missed = v.Old+o.Old, v.Missed+o.Missed
 	v.Lost, v.Evicted, v.Stale, v.NotRead = v.Lost+o.Lost, v.Evicted+o.Evicted, v.Stale+o.Stale, v.NotRead+o.NotRead
+	v.ReadRight, v.NotJudged = v.ReadRight+o.ReadRight, v.NotJudged+o.NotJudged
 	v.StoreEvicted += o.StoreEvicted
 	v.Trials, v.NotChecked = v.Trials+o.Trials, v.NotChecked+o.NotChecked
 }

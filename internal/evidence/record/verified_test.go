@@ -55,6 +55,11 @@ func TestVerified(t *testing.T) {
 		}, func(v record.Verified) bool {
 			return v.Values == clean.Values && v.Right == v.Values-2 && v.Old == 2 && v.Missed == 3
 		}},
+		"records that could not be judged": {func(_ *record.Run, t *record.Trial) {
+			t.Final.Right, t.Final.Unknown, t.Final.Errors = t.Final.Right-5, 3, 2
+		}, func(v record.Verified) bool {
+			return v.ReadBack == clean.ReadBack && v.ReadRight == clean.ReadRight-5 && v.NotJudged == clean.NotJudged+5 && v.Lost == 0
+		}},
 		"records lost, stale and not read": {func(_ *record.Run, t *record.Trial) {
 			t.Final.Right, t.Final.Lost, t.Final.Stale, t.Final.NotRead = t.Final.Right-5, 3, 2, 7
 		}, func(v record.Verified) bool {

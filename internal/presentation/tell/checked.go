@@ -22,8 +22,12 @@ func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 		all.Add(run.Verified())
 	}
 	if all.Trials > 0 {
-		checked = append(checked, finding.New(finding.VerifiedParams{Values: all.Values, Right: all.Right, Old: all.Old, Missed: all.Missed, ReadBack: all.ReadBack,
-			Lost: all.Lost, Stale: all.Stale, Evicted: all.Evicted, StoreEvicted: all.StoreEvicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}))
+		p := finding.VerifiedParams{Values: all.Values, Right: all.Right, Old: all.Old, Missed: all.Missed, ReadBack: all.ReadBack,
+			Lost: all.Lost, Stale: all.Stale, Evicted: all.Evicted, StoreEvicted: all.StoreEvicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}
+		if all.NotJudged > 0 {
+			p.ReadRight, p.NotJudged = all.ReadRight, all.NotJudged
+		}
+		checked = append(checked, finding.New(p))
 	}
 	if all.Values > 0 {
 		badges = append(badges, finding.New(finding.BadgeParams{Values: all.Values, Lost: all.Lost + all.Missed, Stale: all.Stale + all.Old,
