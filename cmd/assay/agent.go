@@ -37,6 +37,7 @@ const (
 
 func agentCommand() *cobra.Command {
 	var join string
+	var allow []string
 	var idle time.Duration
 	var invited, allowRemote, once, guard, manifest bool
 	job := agents.Job{}
@@ -57,8 +58,9 @@ from ASSAY_NATS or ASSAY_NATS_FILE in the same way, as nats://USER:PASSWORD@HOST
 and --join is left out: everybody on a machine can read command lines.
 
 It takes orders only from who has its token, runs no program but this one, and loads
-only servers on its own loopback unless --allow-remote is given. When it does not hear
-of its conductor for 10 s, it ends its workers.`,
+only servers on its own loopback unless --allow-remote is given. Options that name a
+file, a variable, a user or a host of this machine are refused unless --allow names
+them. When it does not hear of its conductor for 10 s, it ends its workers.`,
 		Example: `  ASSAY_TOKEN=… assay agent --join nats://10.0.0.5:4222 --allow-remote
   ASSAY_TOKEN_FILE=/run/secrets/token ASSAY_NATS_FILE=/run/secrets/nats assay agent
   assay agent --manifest --pods 4 --image registry.example/assay:1.2 > agents.yaml`,
@@ -88,6 +90,7 @@ of its conductor for 10 s, it ends its workers.`,
 			case invited:
 				return failed(agents.ServeInvited(ctx, os.Stdin, o))
 			}
+			o.Consents = consentTo(allow) // who starts an agent by a run gives it what the run has
 			switch o.Server, o.Token, err = natsAddress("join", join); {
 			case err != nil:
 				return usage(err)
@@ -101,6 +104,7 @@ of its conductor for 10 s, it ends its workers.`,
 	}
 	c.Flags().StringVar(&join, "join", "", "NATS server that the conductor uses: nats://HOST:PORT (default: that of "+natsVariable+"); a login stands in "+natsVariable+" alone")
 	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "load the servers that a run names even where they are not on this machine's loopback")
+	c.Flags().StringSliceVar(&allow, "allow", nil, "`options` of stores that a conductor may give though they name a file, a variable, a user or a host of this machine, as credentials_file")
 	c.Flags().BoolVar(&once, "once", false, "end with the first run")
 	c.Flags().DurationVar(&idle, "idle", 0, "end when no run was heard of for so long, as 10m (default: never)")
 	c.Flags().BoolVar(&invited, "invited", false, "read where to join from standard input, as assay run does; its end is the agent's")

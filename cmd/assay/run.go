@@ -308,7 +308,8 @@ func (f *runFlags) written(loaded *read.Loaded) []byte {
 	return slices.Concat([]byte(record.WrittenBy+command+"\n"), loaded.File())
 }
 
-// shellWords is a command as a shell reads it, without secrets, in one line: a line break would end a comment.
+// shellWords is a command as a shell reads it, without secrets and in one line: a line break would end a
+// comment.
 func shellWords(command []string) string {
 	words := make([]string, len(command))
 	for i, word := range secret.Words(command) {

@@ -30,9 +30,10 @@ type AgentOptions struct {
 	Worker  []string // the command of its workers: orders never name one
 	Guard   []string // the command of what ends them while the agent is stopped; none: nothing does
 
-	AllowRemote bool          // servers that are not on its loopback may be loaded
-	Once        bool          // it ends with its first session
-	Idle        time.Duration // it ends when it has heard of no conductor for so long; 0: never
+	AllowRemote bool                      // servers that are not on its loopback may be loaded
+	Consents    func(*control.Open) error // says why a store is not opened for a conductor; nil: each is
+	Once        bool                      // it ends with its first session
+	Idle        time.Duration             // it ends when it has heard of no conductor for so long; 0: never
 	Log         io.Writer
 }
 
@@ -463,6 +464,9 @@ func (s *sitting) consent(r *control.Request) error {
 			return fmt.Errorf("%s is not on the agent's loopback, so that others may depend on it\nassay agent --allow-remote confirms that it may be loaded",
 				format.CleanMax(endpoint, 200))
 		}
+	}
+	if s.Consents != nil {
+		return s.Consents(r.Open)
 	}
 	return nil
 }
