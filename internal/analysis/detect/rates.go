@@ -178,9 +178,14 @@ func detectNoise(run *record.Run, tables []*facts.Table) []finding.Finding {
 	m := finding.New(finding.NoiseParams{Arms: facts.DistinctWords(arms), Least: stat.Distance(least.AA.Value),
 		Most: stat.Distance(most.AA.Value), Judged: pooled.Tables > 0})
 	if pooled.Differ() {
-		m = finding.New(finding.NoisyParams{Arms: facts.DistinctWords(arms), Tables: len(apart),
-			Of: len(pairs), ByTable: each,
-			Widen: math.Sqrt(pooled.Widen())})
+		noisy := finding.NoisyParams{Arms: facts.DistinctWords(arms), Tables: len(apart), Of: len(pairs), ByTable: each,
+			Widen: math.Sqrt(pooled.Widen())}
+		for _, t := range pairs {
+			if t.Detectable > 1 && (noisy.Hidden == nil || t.Detectable > *noisy.Hidden) {
+				noisy.Hidden = &t.Detectable
+			}
+		}
+		m = finding.New(noisy)
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m, evidence...)}
 }

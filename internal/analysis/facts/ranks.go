@@ -2,6 +2,7 @@ package facts
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ const (
 //
 // taken are the messages that take a row's rank, besides what its trials say.
 func Rank(tables []*Table, taken map[*Row][]finding.Message) {
-	var twins []stat.Ratio
+	var twins []stat.TwinTable
 	for _, t := range tables {
 		t.findStandings(taken)
 		if twin, known := t.compare(); known {
@@ -190,10 +191,15 @@ func RatioOf(r stat.Ratio) *Ratio {
 	return &m
 }
 
+// trials names the trials that a table is of: its phases share them.
+func (t *Table) trials() string {
+	return fmt.Sprintf("%s %v %d", t.Run.Header.ID, t.Class, t.Cell)
+}
+
 // compare ranks the rows that may be ranked, and relates them to the best and to the baseline.
 // Rates and ratios are of one fit. It returns the ratio of the A/A twin to its baseline as the
 // residuals have it; false: there is none.
-func (t *Table) compare() (ofTwin stat.Ratio, known bool) {
+func (t *Table) compare() (ofTwin stat.TwinTable, known bool) {
 	rows := t.Comparable()
 	t.Best, t.undecided = nil, nil
 	position := map[*Row]int{}
@@ -214,8 +220,12 @@ func (t *Table) compare() (ofTwin stat.Ratio, known bool) {
 	}
 	t.Threshold, t.Margin = c.Smallest, c.Tie
 	if hasTwin && hasBaseline && !t.Open && t.AA == nil {
-		ofTwin, known = c.Pair(twinAt, baseAt), true
-		t.AA = RatioOf(ofTwin)
+		ofTwin, known = stat.TwinTable{Pair: c.Pair(twinAt, baseAt), Trials: t.trials(),
+			Residuals: map[string][]float64{}}, true
+		for i, rest := range c.Residuals() {
+			ofTwin.Residuals[string(rows[i].Role)+" "+rows[i].Arm] = rest
+		}
+		t.AA = RatioOf(ofTwin.Pair)
 	}
 	for k, i := range c.Order {
 		r := rows[i]

@@ -70,7 +70,11 @@ type Comparison struct {
 	Smallest float64    `json:"smallest"` // relative difference up to which nothing is significant
 	Tie      float64    `json:"tie"`      // margin of [Ratio.Equal]
 	pairs    [][]Ratio
+	fitted   *layout
 }
+
+// Residuals are those of the logs by arm and block; NaN: there was no value.
+func (c *Comparison) Residuals() [][]float64 { return c.fitted.residuals() }
 
 // Pair is the ratio of arm i to arm j.
 func (c *Comparison) Pair(i, j int) Ratio { return c.pairs[i][j] }
@@ -124,7 +128,7 @@ func Estimates(values [][]float64, o Options) []Estimate {
 func Compare(values [][]float64, o Options) *Comparison {
 	m, prior, reference := fit(values, o)
 	l := m.layout
-	c := &Comparison{Prior: prior, Smallest: max(o.Smallest, DifferenceMin), Tie: o.tie()}
+	c := &Comparison{Prior: prior, Smallest: max(o.Smallest, DifferenceMin), Tie: o.tie(), fitted: l}
 	c.pairs = make([][]Ratio, l.arms)
 	for a := range l.arms {
 		c.Arms = append(c.Arms, m.estimate(a, Significance))

@@ -367,7 +367,7 @@ func TestPoolTwins(t *testing.T) {
 		{"each table somewhat", []Ratio{pair(0.2, 0.09), pair(0.2, 0.09), pair(0.2, 0.09), pair(0.2, 0.09)}, true},
 		{"without any noise", []Ratio{pair(0.2, 0)}, true},
 	} {
-		got := PoolTwins(c.pairs)
+		got := PoolTwins(twinTables(c.pairs))
 		if got.Differ() != c.differ || (got.Widen() > 1) != c.differ || math.IsInf(got.MeanSquare, 0) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
@@ -378,8 +378,8 @@ func TestWidenedErrorsHideDifferences(t *testing.T) {
 	values := [][]float64{{100, 101, 99, 100}, {110, 111, 109, 112}}
 	twins := Twins{Tables: 3, MeanSquare: 400, Freedom: 3}
 	plain, wide := Compare(values, Options{}).Pair(1, 0), Compare(values, Options{Twins: twins}).Pair(1, 0)
-	if !plain.Significant || wide.Significant || !near(wide.found.standardError, 20*plain.found.standardError, 1e-9) ||
-		!near(1/wide.found.freedom, 1/plain.found.freedom+1.0/3, 1e-9) {
+	if !plain.Significant || wide.Significant || !near(wide.found.standardError, math.Sqrt(twins.Widen())*plain.found.standardError, 1e-9) ||
+		!near(1/wide.found.freedom, 1/plain.found.freedom+1/twins.freedom(), 1e-9) {
 		t.Errorf("%+v, widened %+v", plain, wide)
 	}
 }
@@ -399,4 +399,12 @@ func TestBlocksThatDecide(t *testing.T) {
 	if unknown := (Ratio{Value: 2}).Blocks(TieMargin, 50); unknown != 0 {
 		t.Errorf("%d blocks for one without an interval", unknown)
 	}
+}
+
+// twinTables are of different trials.
+func twinTables(pairs []Ratio) (tables []TwinTable) {
+	for _, pair := range pairs {
+		tables = append(tables, TwinTable{Pair: pair})
+	}
+	return tables
 }

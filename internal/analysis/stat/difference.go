@@ -242,7 +242,7 @@ func (r Ratio) Blocks(difference float64, most int) int {
 // adjust keeps the variances above that of rounding to the resolution, and widens them.
 func (m *moderated) adjust(o Options) {
 	if o.Twins.Differ() {
-		m.widened = o.Twins.Freedom
+		m.widened = o.Twins.freedom()
 	}
 	for a := range m.variance {
 		m.variance[a] = max(m.variance[a], square(o.Resolution)/12) * o.Twins.Widen()

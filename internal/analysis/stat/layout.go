@@ -22,6 +22,7 @@ type layout struct {
 	// elements of the residual projection between the values of a and of b; trace[arm] the sum of
 	// its diagonal over the arm.
 	residual, trace []float64
+	left            []float64 // the residual of each value
 	cross           [][]float64
 }
 
@@ -62,11 +63,27 @@ func newLayout(values [][]float64) *layout {
 	for a := range values {
 		l.weight[a] = make([]float64, len(l.values))
 	}
+	l.left = make([]float64, len(l.values))
 	l.connect()
 	for i := range l.groups {
 		l.fit(&l.groups[i])
 	}
 	return l
+}
+
+// residuals are those of the values by arm and block; NaN: there is none.
+func (l *layout) residuals() [][]float64 {
+	rest := make([][]float64, l.arms)
+	for a := range rest {
+		rest[a] = make([]float64, l.blocks)
+		for b := range rest[a] {
+			rest[a][b] = math.NaN()
+		}
+	}
+	for i, v := range l.values {
+		rest[v.arm][v.block] = l.left[i]
+	}
+	return rest
 }
 
 // connect finds the groups.
@@ -191,6 +208,7 @@ func (l *layout) project(g *group, own []int, in [][]int, blockAt map[int]int, z
 				l.trace[v.arm] += r
 			}
 		}
+		l.left[at] = left
 		l.residual[v.arm] += left * left
 	}
 }

@@ -14,7 +14,8 @@ var proceduresSimulated = simulated{
 	"testdata/procedures.json", "testdata/procedures-short.json", "../../../docs/error-rates.md", 1000, []simulation{
 		{"detect", simulateDetect, 2},
 		{"families", simulateFamilies, 1},
-		{"twins", simulateTwins, 1},
+		{"twins", simulateTwins, 4},
+		{"trials", simulateTrials, 4},
 		{"odd-trials", simulateOddTrials, 1},
 	}}
 
@@ -213,14 +214,14 @@ func simulateTwins(t *testing.T, series int) table {
 	}{
 		{1, 4, 3, 0.05, 0, 0, 0.08}, {4, 4, 3, 0.05, 0, 0, 0.08}, {12, 4, 3, 0.05, 0, 0, 0.08}, {4, 8, 3, 0.10, 0, 0, 0.08}, {4, 8, 5, 0.10, 0, 0, 0.08},
 		{4, 4, 3, 0.05, 0.10, 0.5, 1}, {4, 4, 10, 0.05, 0.10, 0.8, 1}, {12, 4, 3, 0.05, 0.10, 0.9, 1},
-		{1, 4, 3, 0.05, 0.10, 0.2, 1}, {2, 4, 3, 0.05, 0.10, 0.4, 1}, {4, 4, 5, 0.05, 0.05, 0.2, 1}, {12, 4, 5, 0.05, 0.05, 0.5, 1},
+		{1, 4, 3, 0.05, 0.10, 0.1, 1}, {2, 4, 3, 0.05, 0.10, 0.3, 1}, {4, 4, 5, 0.05, 0.05, 0.2, 1}, {12, 4, 5, 0.05, 0.05, 0.5, 1},
 	} {
 		type result struct{ differ, wrong, wrongWithout, shown, shownWithout float64 }
 		var sum result
 		d := design{"", c.arms + 1, c.blocks, 0, alike(c.noise), nil, nil} // the last one is the first one's twin
 		for _, o := range each("twins", row, series, func(r *rand.Rand) (o result) {
 			options := Options{References: []int{c.arms}}
-			var pairs []Ratio
+			var pairs []TwinTable
 			var tables [][][]float64
 			for range c.tables {
 				values := d.values(r)
@@ -231,7 +232,7 @@ func simulateTwins(t *testing.T, series int) table {
 					}
 				}
 				tables = append(tables, values)
-				pairs = append(pairs, Compare(values, options).Pair(c.arms, 0))
+				pairs = append(pairs, TwinTable{Pair: Compare(values, options).Pair(c.arms, 0)})
 			}
 			twins := PoolTwins(pairs)
 			o.differ = float64(btoi(twins.Differ()))
@@ -275,6 +276,110 @@ func simulateTwins(t *testing.T, series int) table {
 		out.Rows = append(out.Rows, []string{fmt.Sprint(c.tables), fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(c.noise),
 			percent(c.shared), percent(sum.differ / n), percent(sum.wrong / n), percent(sum.wrongWithout / n),
 			percent(sum.shown / n), percent(sum.shownWithout / n)})
+	}
+	return out
+}
+
+// simulateTrials is simulateTwins for phases of the same trials, whose noise is alike: so many cells,
+// each of trials with so many phases.
+func simulateTrials(t *testing.T, series int) table {
+	out := table{Columns: []string{"cells", "phases", "arms", "blocks", "noise", "of it the trial's (ρ)", "all blocks share",
+		"the baseline differs from itself", "tables with a false difference", "difference", "shown", "shown where the baseline differs"}}
+	for row, c := range []struct {
+		cells, phases, arms, blocks int
+		noise, alike                float64
+		draw                        func(*rand.Rand) float64
+		shared                      float64
+		times, shown                float64 // a difference, and the aim for how often it is shown
+		wrong                       float64 // aim
+	}{
+		{1, 4, 7, 3, 0.10, 0, nil, 0, 2, 0.95, 0.05}, {1, 4, 7, 3, 0.10, 0.4, nil, 0, 2, 0.95, 0.05},
+		{1, 4, 7, 3, 0.10, 0.8, nil, 0, 2, 0.95, 0.05}, {1, 4, 7, 3, 0.10, 0.95, nil, 0, 2, 0.95, 0.05},
+		{2, 3, 7, 3, 0.10, 0.8, nil, 0, 2, 0.95, 0.05},
+		{1, 4, 7, 3, 0.15, 0.8, nil, 0, 3, 0.98, 0.05}, {1, 2, 7, 3, 0.15, 0.8, nil, 0, 3, 0.98, 0.05},
+		{1, 4, 7, 3, 0.10, 0.8, student3, 0, 2, 0.70, 0.05},
+		{4, 3, 7, 3, 0.05, 0.8, nil, 0.10, 2, 0, 0.08}, {8, 2, 7, 3, 0.05, 0.8, nil, 0.10, 2, 0, 0.05},
+		{4, 3, 4, 5, 0.05, 0.8, nil, 0.10, 2, 0, 0.08},
+	} {
+		type result struct{ differ, wrong, shown, alarmed float64 }
+		var sum result
+		draw := c.draw
+		if draw == nil {
+			draw = func(r *rand.Rand) float64 { return r.NormFloat64() }
+		}
+		for _, o := range each("trials", row, series, func(r *rand.Rand) (o result) {
+			options := Options{References: []int{c.arms}}
+			var pairs []TwinTable
+			var tables [][][]float64
+			for cell := range c.cells {
+				own := make([][]float64, c.arms+1) // of each trial
+				place := make([]float64, c.arms+1) // of each arm in all blocks of a cell
+				for a := range own {
+					place[a] = c.shared * r.NormFloat64()
+					for range c.blocks {
+						own[a] = append(own[a], draw(r))
+					}
+				}
+				for range c.phases {
+					values := make([][]float64, c.arms+1)
+					block := make([]float64, c.blocks)
+					for b := range block {
+						block[b] = simulatedBlocks * r.NormFloat64()
+					}
+					for a := range values {
+						for b := range c.blocks {
+							noise := math.Sqrt(c.alike)*own[a][b] + math.Sqrt(1-c.alike)*draw(r)
+							values[a] = append(values[a], math.Exp(block[b]+place[a]+c.noise*noise))
+						}
+					}
+					compared := Compare(values, options)
+					pair := TwinTable{Pair: compared.Pair(c.arms, 0), Trials: fmt.Sprint(cell), Residuals: map[string][]float64{}}
+					for a, rest := range compared.Residuals() {
+						pair.Residuals[fmt.Sprint(a)] = rest
+					}
+					tables, pairs = append(tables, values), append(pairs, pair)
+				}
+			}
+			options.Twins = PoolTwins(pairs)
+			o.differ = float64(btoi(options.Twins.Differ()))
+			for _, values := range tables {
+				compared, is := Compare(values, options), false
+				for i := range c.arms {
+					for j := range i {
+						is = is || compared.Pair(i, j).Significant
+					}
+				}
+				o.wrong += float64(btoi(is)) / float64(len(tables))
+				faster := slices.Clone(values)
+				faster[1] = slices.Clone(values[1])
+				for b := range faster[1] {
+					faster[1][b] *= c.times
+				}
+				pair := Compare(faster, options).Pair(1, 0)
+				o.shown += float64(btoi(pair.Significant && pair.Value > 1)) / float64(len(tables))
+			}
+			o.alarmed = o.shown * o.differ
+			return o
+		}) {
+			sum.differ, sum.wrong = sum.differ+o.differ, sum.wrong+o.wrong
+			sum.shown, sum.alarmed = sum.shown+o.shown, sum.alarmed+o.alarmed
+		}
+		n := float64(series)
+		what := fmt.Sprintf("trials, %d cells, %d phases, %d arms, noise %g, alike %g, shared %g", c.cells, c.phases, c.arms, c.noise, c.alike, c.shared)
+		if runs := 100; series >= runs { // tables of one run are alike: a handful of runs say nothing of the aims
+			within(t, what+": false", sum.wrong/n, 0, c.wrong, series)
+			within(t, what+": shown", sum.shown/n, c.shown, 1, series)
+		}
+		noise, alarmed := percent(c.noise), "–"
+		if c.draw != nil {
+			noise += ", t with 3 degrees"
+		}
+		if sum.differ > 0 {
+			alarmed = percent(sum.alarmed / sum.differ)
+		}
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.cells), fmt.Sprint(c.phases), fmt.Sprint(c.arms), fmt.Sprint(c.blocks), noise,
+			fmt.Sprint(c.alike), percent(c.shared), percent(sum.differ / n), percent(sum.wrong / n),
+			fmt.Sprintf("%g times", c.times), percent(sum.shown / n), alarmed})
 	}
 	return out
 }

@@ -363,10 +363,12 @@ var _ = register(
 			`{{latency .wake_up_ns}} each{{if has .client_ns}}; the client's CPU time is {{latency .client_ns}} an operation{{end}}.`,
 		Many:   `{{list .Arms}} in {{list .Places}}: up to {{percent .max_share}} of the median latency is waking client and server.`,
 		Remedy: "compare stores on this machine alone: another one wakes its CPUs in another time (assay doctor)"},
-	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8,
+	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8, Hidden: Known(1.9),
 		ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
+		Also: []Parameters{NoisyParams{Arms: []string{"pebble"}, Of: 4, Widen: 1.3}},
 		Says: `{{list .arms}} {{agree .arms "differs" "differ"}} significantly from {{agree .arms "itself" "themselves"}} over {{plural .of "table" ""}}` +
-			`{{if .tables}}: by {{list .by_table}}{{end}}. All intervals are {{factor .widen}} wider than the residuals say.`,
+			`{{if .tables}}: by {{list .by_table}}{{end}}. All intervals are {{factor .widen}} wider than the residuals say` +
+			`{{if has .hidden}}: differences below {{factor .hidden}} may not be shown{{end}}.`,
 		Remedy: "use a quieter machine, or more and longer blocks"},
 	Entry{Example: NoiseParams{Arms: []string{"bbolt"}, Least: 0.11, Most: 0.13, Judged: true}, Severity: Notice,
 		Says: `Noise: {{if ne (percent .least) (percent .most)}}{{percent .least}} to {{end}}{{percent .most}} ` +
@@ -463,6 +465,7 @@ type NoisyParams struct {
 	Tables, Of int
 	ByTable    []string
 	Widen      float64
+	Hidden     *float64 // the factor that a difference in the least certain table must have to be found; nil: unknown
 }
 
 func (NoisyParams) code() Code { return Noisy }
