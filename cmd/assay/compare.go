@@ -25,7 +25,7 @@ var compareStatus = map[compare.Outcome]int{compare.Regression: 4, compare.Incon
 func compareCommand() *cobra.Command {
 	var of, output string
 	var failIf []string
-	var asJSON, full bool
+	var asJSON, full, across bool
 	form := "text"
 	c := &cobra.Command{
 		Use:   "compare A B [C…]",
@@ -40,7 +40,8 @@ figure that is significantly worse; of two arms of one run, B is then slower tha
 
 Without --fail-if, the comparison is inconclusive where a rate is undecided, or one
 side lacks what the other has. With --fail-if, only the thresholds decide: one fails
-where the whole 95 % interval of a figure's ratio, new to old, is beyond it.`,
+where the whole 95 % interval of a figure's ratio, new to old, is beyond it. Runs of
+two machines are inconclusive, unless --across-machines compares them as they are.`,
 		Example: `  assay compare results/main results/branch
   assay compare results/main results/branch --fail-if 'rate < 0.95x' --fail-if 'p99 > 1.10x'
   assay compare results/main results/branch --format md -o comparison.md
@@ -60,7 +61,7 @@ where the whole 95 % interval of a figure's ratio, new to old, is beyond it.`,
 			if !slices.Contains(comparisonForms, form) {
 				return usage(fmt.Errorf("--format %s%s", form, didYouMeanOne(form, comparisonForms)))
 			}
-			comparison, err := compareSides(of, args, failIf)
+			comparison, err := compareSides(of, args, failIf, across)
 			if err != nil {
 				return usage(err)
 			}
@@ -82,6 +83,7 @@ where the whole 95 % interval of a figure's ratio, new to old, is beyond it.`,
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of standard output")
 	c.MarkFlagsMutuallyExclusive("json", "format")
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(comparisonForms, cobra.ShellCompDirectiveNoFileComp)))
+	c.Flags().BoolVar(&across, "across-machines", false, "compare runs of two machines, whose ratios are those of the machines as well")
 	c.Flags().BoolVar(&full, "full", false, "show every figure")
 	must(c.MarkFlagDirname("run"))
 	return c
@@ -99,7 +101,7 @@ func armNames(directory string) (names []string) {
 	return names
 }
 
-func compareSides(of string, args, failIf []string) (*compare.Comparison, error) {
+func compareSides(of string, args, failIf []string, across bool) (*compare.Comparison, error) {
 	var criteria []compare.Criterion
 	for _, text := range failIf {
 		criterion, err := compare.ParseCriterion(text)
@@ -129,6 +131,9 @@ func compareSides(of string, args, failIf []string) (*compare.Comparison, error)
 			"assay run %s measures them; assay compare --run DIR %s compares them in a run", strings.Join(args, " and "), strings.Join(args, " "), strings.Join(args, " "))
 	} else if err != nil {
 		return nil, fmt.Errorf("%w\nhint: to compare two arms of one run: assay compare --run DIR ARM ARM", err)
+	}
+	if across {
+		return compare.RunsAcrossMachines(runs, criteria...)
 	}
 	return compare.Runs(runs, criteria...)
 }

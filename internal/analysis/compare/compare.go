@@ -59,6 +59,7 @@ type comparer struct {
 	ratios []*stat.Ratio // of the rows; nil: a series of runs
 	lower  []bool        // of the rows: lower is better
 	arms   bool          // the sides are two arms of one run
+	apart  []string      // in what two machines differ, so that their runs can't be compared
 }
 
 // Arms compares two arms of one run, table by table, over the blocks that both ran in.
@@ -120,8 +121,19 @@ func cellName(t *facts.Table) string { return t.Parameters.Label(&t.Run.Experime
 
 // Runs compares runs, oldest first, table by table and arm by arm, where cell, phase and arm
 // are the same; more than two are taken as a series, in which changes are found. Their blocks did
-// not run side by side, so that what changed on the machine in between is in every ratio.
+// not run side by side, so that what changed on the machine in between is in every ratio. Those of
+// another machine decide nothing.
 func Runs(runs []*record.Run, criteria ...Criterion) (*Comparison, error) {
+	return ofRuns(runs, false, criteria)
+}
+
+// RunsAcrossMachines is Runs for those that may be of different machines, whose ratios are also those
+// of the machines.
+func RunsAcrossMachines(runs []*record.Run, criteria ...Criterion) (*Comparison, error) {
+	return ofRuns(runs, true, criteria)
+}
+
+func ofRuns(runs []*record.Run, across bool, criteria []Criterion) (*Comparison, error) {
 	if len(runs) < 2 {
 		return nil, errors.New("a comparison needs at least two runs")
 	}
@@ -143,7 +155,9 @@ func Runs(runs []*record.Run, criteria ...Criterion) (*Comparison, error) {
 		sides, tables = append(sides, cmp.Or(run.Directory, run.Header.ID)), append(tables, ranked)
 	}
 	c := newComparer(sides, criteria)
-	c.noteDifferences(runs)
+	if differ := c.noteDifferences(runs); !across {
+		c.apart = differ
+	}
 	common := false
 	for _, t := range tables[0] {
 		like, ok := c.likeTables(t, tables)
@@ -474,6 +488,11 @@ func (c *comparer) judge() *Comparison {
 	m := c.made
 	rows := len(m.Rows)
 	switch {
+	case len(c.apart) > 0:
+		for i := range m.Rows {
+			m.Rows[i].Outcome, m.Rows[i].Why = Inconclusive, finding.New(finding.CompareUndecided)
+		}
+		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareOtherMachineParams{What: c.apart})
 	case len(m.Criteria) > 0:
 		c.judgeCriteria()
 	case worse > 0 && c.arms:
@@ -551,8 +570,10 @@ func (c *comparer) placesWith(outcome Outcome) (places []string) {
 	return places
 }
 
-// noteDifferences says what else than the stores is not the same in the first and the last run.
-func (c *comparer) noteDifferences(runs []*record.Run) {
+// noteDifferences says what else than the stores is not the same in the first and the last run, and
+// returns what makes them runs of two machines: the processor, their number and the memory. Kernels,
+// devices and file systems are changed on one machine.
+func (c *comparer) noteDifferences(runs []*record.Run) (apart []string) {
 	note := func(p finding.Parameters) {
 		c.made.Notes = append(c.made.Notes, finding.New(p))
 	}
@@ -571,6 +592,9 @@ func (c *comparer) noteDifferences(runs []*record.Run) {
 	} {
 		if !part.same {
 			differ = append(differ, part.what)
+			if part.what == "processor" || part.what == "memory" {
+				apart = append(apart, part.what)
+			}
 		}
 	}
 	if len(differ) > 0 {
@@ -587,4 +611,5 @@ func (c *comparer) noteDifferences(runs []*record.Run) {
 		}
 	}
 	note(finding.CompareUnpaired)
+	return apart
 }

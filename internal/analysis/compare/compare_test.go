@@ -381,3 +381,34 @@ func TestCompareRuns_finds_a_regression_that_ran_out_of_time(t *testing.T) {
 		}
 	}
 }
+
+// A ratio of two machines is no regression of the store; another kernel is the same machine.
+func TestCompareRuns_of_two_machines(t *testing.T) {
+	on := func(change func(*record.Environment)) *record.Run {
+		run := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 })
+		change(&run.Environment)
+		return run
+	}
+	for name, change := range map[string]func(*record.Environment){
+		"processor": func(e *record.Environment) { e.CPU = "another" },
+		"CPUs":      func(e *record.Environment) { e.CPUs++ },
+		"memory":    func(e *record.Environment) { e.MemoryBytes *= 2 },
+	} {
+		runs := []*record.Run{resulttest.CleanRun(), on(change)}
+		criterion, err := compare.ParseCriterion("rate < 0.95x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, criteria := range [][]compare.Criterion{nil, {criterion}} {
+			if got, err := compare.Runs(runs, criteria...); err != nil || got.Outcome != compare.Inconclusive || outcomeOf(got, "put", "elm", "rate") == compare.Regression {
+				t.Errorf("another %s: %+v, %v", name, got, err)
+			}
+			if got, err := compare.RunsAcrossMachines(runs, criteria...); err != nil || got.Outcome != compare.Regression {
+				t.Errorf("another %s, across: %+v, %v", name, got, err)
+			}
+		}
+	}
+	if got := compared(t, resulttest.CleanRun(), on(func(e *record.Environment) { e.Kernel = "another" })); got.Outcome != compare.Regression {
+		t.Errorf("another kernel: %s", got.Outcome)
+	}
+}

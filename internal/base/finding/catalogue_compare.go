@@ -22,6 +22,9 @@ var _ = register(
 	Entry{Example: CompareInconclusiveParams{Open: 2, Of: 4, Deciding: Deciding{Blocks: 11, Runs: 2}},
 		Says:   `Inconclusive: {{.open}} of {{plural .of "rate" ""}} undecided{{if .skipped}}, {{.skipped}} not compared{{end}}.`,
 		Remedy: moreBlocks},
+	Entry{Example: CompareOtherMachineParams{What: []string{"processor", "memory"}},
+		Says:   `Inconclusive: the runs are of two machines ({{list .what}}), and every ratio is of the machines, too.`,
+		Remedy: "run both in one experiment, as two stores; --across-machines compares the runs as they are"},
 	Entry{Example: CompareCriteriaFailedParams{Failed: 2, Criteria: []string{"rate < 0.95x"}},
 		Says: `Regression: {{list .criteria}} in {{plural .failed "figure" ""}}.`},
 	Entry{Example: CompareCriteriaOpenParams{Open: 2, Deciding: Deciding{Blocks: 11, Runs: 2}},
@@ -85,6 +88,11 @@ type CompareInconclusiveParams struct {
 }
 
 func (CompareInconclusiveParams) code() Code { return "compare-result inconclusive" }
+
+// CompareOtherMachineParams say in what two machines differ.
+type CompareOtherMachineParams struct{ What []string }
+
+func (CompareOtherMachineParams) code() Code { return "compare-result other-machine" }
 
 type CompareCriteriaFailedParams struct {
 	Failed   int
