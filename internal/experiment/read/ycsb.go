@@ -31,7 +31,7 @@ func ImportYCSB(properties []byte, name string) (text []byte, notes []string, er
 // then said.
 var ycsbKeys = map[string]string{
 	"recordcount": "", "operationcount": "", "fieldcount": "", "fieldlength": "", "minfieldlength": "", "fieldlengthdistribution": "",
-	"readproportion": "", "updateproportion": "", "insertproportion": "", "scanproportion": "", "readmodifywriteproportion": "",
+	"readproportion": "", "updateproportion": "", "insertproportion": "", "scanproportion": "", "readmodifywriteproportion": "", "deleteproportion": "",
 	"requestdistribution": "", "hotspotdatafraction": "", "hotspotopnfraction": "", "exponential.percentile": "", "exponential.frac": "",
 	"maxscanlength": "", "minscanlength": "", "scanlengthdistribution": "", "insertorder": "", "zeropadding": "",
 	"threadcount": "", "target": "", "maxexecutiontime": "", "workload": "", "readallfields": "", "writeallfields": "",
@@ -70,6 +70,10 @@ func readYCSB(text []byte, name string) (*ycsbWorkload, *Error) {
 	}
 	if !utf8.Valid(text) {
 		return nil, whole.fail("", "the file is not UTF-8 text")
+	}
+	if begin := strings.TrimLeft(string(text), " \t\r\n\ufeff"); strings.HasPrefix(begin, "<") || strings.HasPrefix(begin, "{") {
+		return nil, place{in: in, line: 1, column: 1, width: 1}.fail("", "this is no property file: it begins as XML or JSON does").
+			hint("expected lines of key=value, as the workloads of YCSB have them")
 	}
 	w := &ycsbWorkload{name: name, in: in, values: map[string]string{}, places: map[string]place{}}
 	for i := 0; i < len(in.lines); i++ {
@@ -210,7 +214,7 @@ func (w *ycsbWorkload) amounts(e *ycsbExperiment) (err *Error) {
 			return err
 		}
 	}
-	if e.records == 0 {
+	if _, given := w.values["recordcount"]; !given {
 		e.records = defaultRecords
 		w.note("no recordcount: YCSB expects one on its command line; %d stand here", e.records)
 	}
@@ -241,16 +245,29 @@ func (w *ycsbWorkload) amounts(e *ycsbExperiment) (err *Error) {
 
 func (w *ycsbWorkload) mix(e *ycsbExperiment) *Error {
 	total := 0.0
+	deletes, err := w.share("deleteproportion", 0)
+	if err != nil {
+		return err
+	}
 	for _, operation := range []struct {
 		key, name string
 		otherwise float64
 	}{
 		{"readproportion", "read", 0.95}, {"updateproportion", "update", 0.05}, {"insertproportion", "insert", 0},
 		{"scanproportion", "scan", 0}, {"readmodifywriteproportion", "read_modify_write", 0},
+		{"deleteproportion", "delete", 0},
 	} {
 		share, err := w.share(operation.key, operation.otherwise)
 		if err != nil {
 			return err
+		}
+		if share > 0 && e.records == 0 && operation.name != "insert" {
+			return w.fail("recordcount", "recordcount=0 loads no records, and %s works on them", operation.key).
+				hint("expected at least 1, or inserts alone")
+		}
+		if operation.name == "update" && share > 0 && deletes > 0 {
+			operation.name = "upsert"
+			w.note("update became upsert: beside deletes a key may be gone")
 		}
 		if share > 0 {
 			e.mix = append(e.mix, fmt.Sprintf("%s: %s", operation.name, number(share)))
@@ -401,7 +418,11 @@ func (e *ycsbExperiment) write(w *ycsbWorkload) []byte {
 	fmt.Fprintf(&b, "name: %q\nabout: %q\n\n", plainNameOf(w.name), "YCSB workload from "+oneLine(w.name))
 	fmt.Fprintf(&b, "# A property file names no store: these are an example.\nstores: [bbolt, goleveldb, pebble, badger, pogreb, sqlite]\ndurability: [D1, D3]\n\n")
 	fmt.Fprintf(&b, "records: %d\nkeys: %s\nvalues: {bytes: %d, repeated: 0}\nthreads: %d\n\n", e.records, e.keys, e.valueBytes, e.threads)
-	fmt.Fprintf(&b, "phases:\n  - name: load\n    load: true\n  - name: run\n    mix: {%s}\n    order: %s\n", strings.Join(e.mix, ", "), e.order)
+	b.WriteString("phases:\n")
+	if e.records > 0 {
+		b.WriteString("  - name: load\n    load: true\n")
+	}
+	fmt.Fprintf(&b, "  - name: run\n    mix: {%s}\n    order: %s\n", strings.Join(e.mix, ", "), e.order)
 	if e.scan != "" {
 		fmt.Fprintf(&b, "    scan: %s\n", e.scan)
 	}

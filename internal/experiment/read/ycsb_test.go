@@ -191,3 +191,21 @@ func FuzzImportYCSB(f *testing.F) {
 		}
 	})
 }
+
+// Deletes are carried over, and an update beside them becomes an upsert; no records are loaded where the
+// file says so.
+func TestImportOfDeletesAndOfNoRecords(t *testing.T) {
+	for properties, want := range map[string]string{
+		"recordcount=10\noperationcount=10\nreadproportion=0.5\nupdateproportion=0\ndeleteproportion=0.5\n":    "mix: {read: 0.5, delete: 0.5}",
+		"recordcount=10\noperationcount=10\nreadproportion=0\nupdateproportion=0.5\ndeleteproportion=0.5\n":    "mix: {upsert: 0.5, delete: 0.5}",
+		"recordcount=0\noperationcount=10\nreadproportion=0\nupdateproportion=0\ninsertproportion=1\n":         "phases:\n  - name: run\n",
+		"operationcount=10\nreadproportion=1\nupdateproportion=0\nrequestdistribution=uniform\nfieldcount=1\n": "records: 10000\n",
+	} {
+		text, _, err := read.ImportYCSB([]byte(properties), "w.properties")
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v, want %q in\n%s", properties, err, want, text)
+			continue
+		}
+		mustLoad(t, string(text))
+	}
+}
