@@ -260,7 +260,7 @@ func (j *workJudge) judgeMisses(name string, all []workDone) {
 func detectRanOut(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		share := r.VainShare()
-		if share <= facts.VainShareMax {
+		if share <= facts.VainShareMax || t.RanOut() <= facts.VainShareMax {
 			return
 		}
 		var evidence []finding.Evidence

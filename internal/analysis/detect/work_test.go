@@ -69,6 +69,19 @@ func TestRanOutOfRecords(t *testing.T) {
 	}
 }
 
+// A mix that puts as much as it deletes has its share of operations that find nothing, in every arm.
+func TestAMixThatPutsAgainRanOutOfNothing(t *testing.T) {
+	run := doingIn("read", func(_ string, o *record.Operation) {
+		vain := o.OK / 5
+		o.Vain = &vain
+	})
+	for _, f := range resulttest.ResultOf(t, run).Findings {
+		if f.Code == finding.RanOut || f.Code == finding.LessWork {
+			t.Errorf("told of: %s", finding.Text(f.Message))
+		}
+	}
+}
+
 func TestLessWorkHasNoRank(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -147,6 +147,15 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 				o.Name, o.Vain = "delete", &vain
 			}
 		}, "no-rank vain"},
+		{"reads of what arms deleted in an earlier phase, some more than others", func(run *record.Run) {
+			for arm, in := range map[string]uint64{"oak": 2, "ash": 4, "elm": 4} { // of all, one in so many
+				for _, e := range resulttest.Trials(run, arm) {
+					o := &resulttest.PhaseOf(e, "put").Operations[0]
+					vain := o.OK / in
+					o.Name, o.Vain = "read", &vain
+				}
+			}
+		}, "no-rank vain"},
 		{"scans of what deletes have left", func(run *record.Run) {
 			for arm, each := range map[string]uint64{"oak": 2, "ash": 50, "elm": 50} {
 				for _, e := range resulttest.Trials(run, arm) {

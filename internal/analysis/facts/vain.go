@@ -27,18 +27,27 @@ func (r *Row) VainShare() float64 {
 	return float64(vain) / float64(max(done, 1))
 }
 
-// RanOut is the largest share of an arm's operations that had nothing to do, or by which it found fewer
-// records an operation than another arm, in a trial that deletes. All arms of a table are then compared by
-// how fast they emptied the store.
+// RanOut is the share of work by which arms are compared by how fast they emptied the store. Of a phase that
+// deletes more than it puts, it is the largest share of an arm's operations that had nothing to do; of any
+// other, by which these shares differ, for then the mix itself has some of them, the same in all arms. In
+// trials that delete, it is also the share of records an operation by which an arm found fewer than another.
 func (t *Table) RanOut() (share float64) {
 	found := map[string][]float64{} // operation → records an operation, of each arm
+	var vain []float64
+	drains := false
 	for _, r := range t.Rows {
-		if r.Role != plan.Measured {
+		if r.Role != plan.Measured || len(r.Used()) == 0 {
 			continue
 		}
-		share = max(share, r.VainShare())
+		vain, drains = append(vain, r.VainShare()), drains || r.drains()
 		for name, items := range r.foundInDeleting() {
 			found[name] = append(found[name], items)
+		}
+	}
+	if len(vain) > 0 {
+		share = slices.Max(vain)
+		if !drains {
+			share -= slices.Min(vain)
 		}
 	}
 	for _, each := range found {
@@ -47,6 +56,22 @@ func (t *Table) RanOut() (share float64) {
 		}
 	}
 	return share
+}
+
+// drains reports whether more of a row's operations delete than put a record.
+func (r *Row) drains() bool {
+	var deletes, puts uint64
+	for _, o := range r.Used() {
+		for _, operation := range o.Phase.Calls() {
+			switch code, _ := trace.ParseOperation(operation.Name); code {
+			case trace.Delete, trace.DeleteQuery:
+				deletes += operation.OK + operation.Miss
+			case trace.Insert, trace.Update, trace.Upsert, trace.Add, trace.Batch:
+				puts += operation.OK
+			}
+		}
+	}
+	return deletes > puts
 }
 
 // foundInDeleting is how many records an operation found that looks for several, in trials that delete.
