@@ -43,7 +43,7 @@ step_timeout: 3m
 	e := assay(t, "run", written(t, "heap.yaml", text), "--out", directory)
 	e.wants(t, exitTrials, "2 of 4 trials failed")
 	for _, trial := range trialsOf(t, readable(t, directory)) {
-		told := strings.Contains(trial.Error, "OutOfMemoryError: Java heap space") || strings.HasSuffix(trial.Error, "exit status 3")
+		told := strings.Contains(trial.Error, "OutOfMemoryError: Java heap space") || strings.Contains(trial.Error, "exit status 3")
 		if trial.State != record.Failed || !told {
 			t.Errorf("trial %s is %s: %s", trial.Plan.ID, trial.State, trial.Error)
 		}

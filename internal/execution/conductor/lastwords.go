@@ -30,21 +30,21 @@ func (l *lastWords) Write(p []byte) (int, error) {
 		line, after, ended := bytes.Cut(rest, []byte{'\n'})
 		l.partial = append(l.partial, line[:min(len(line), lineBytesMax-len(l.partial))]...)
 		if rest = after; ended {
-			l.line()
+			l.last, l.fatal = l.with(l.partial)
+			l.partial = l.partial[:0]
 		}
 	}
 	l.mu.Unlock()
 	return l.log.Write(p)
 }
 
-// line takes in what partial holds.
-func (l *lastWords) line() {
-	text := strings.TrimSpace(string(l.partial))
-	l.partial = l.partial[:0]
+// with returns what is kept once the line is taken in.
+func (l *lastWords) with(line []byte) (last string, fatal bool) {
+	text := strings.TrimSpace(string(line))
 	if l.fatal || tellsNothing(text) {
-		return
+		return l.last, l.fatal
 	}
-	l.last, l.fatal = text, strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")
+	return text, strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")
 }
 
 // ofJVM are beginnings of lines that a JVM writes around the one that tells why it ends, and the Java
@@ -60,6 +60,6 @@ func tellsNothing(text string) bool {
 func (l *lastWords) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.line() // one without an end
-	return format.Clean(l.last)
+	last, _ := l.with(l.partial) // which may go on
+	return format.Clean(last)
 }

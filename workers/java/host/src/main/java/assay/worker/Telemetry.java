@@ -90,8 +90,9 @@ final class Telemetry {
                 var gc = info.getGcInfo();
                 long before = gc.getMemoryUsageBeforeGc().values().stream().mapToLong(u -> u.getUsed()).sum();
                 long after = gc.getMemoryUsageAfterGc().values().stream().mapToLong(u -> u.getUsed()).sum();
-                System.err.printf("gc: %d ms after the start: %s, %s, %d ms, %d to %d KiB%n", gc.getStartTime(), info.getGcName(),
-                        info.getGcCause(), gc.getDuration(), before >> 10, after >> 10);
+                // In one write: printf writes piece by piece, and what the JVM says as it dies would stand between them.
+                System.err.println("gc: %d ms after the start: %s, %s, %d ms, %d to %d KiB".formatted(gc.getStartTime(),
+                        info.getGcName(), info.getGcCause(), gc.getDuration(), before >> 10, after >> 10));
             }, null, null);
         }
     }
