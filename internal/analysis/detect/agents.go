@@ -55,7 +55,7 @@ func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 // looking at the clock.
 func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParams, is bool) {
 	seconds := time.Duration(p.ElapsedNS).Seconds()
-	if seconds <= 0 || p.Open || a.CPUs <= 0 {
+	if seconds < useSecondsMin || p.Open || a.CPUs <= 0 {
 		return b, false
 	}
 	var all uint64
@@ -70,7 +70,7 @@ func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParam
 	if given <= b.Limit {
 		b.Cpus, b.Limit = (a.CPUSeconds+a.AgentCPUSeconds)/seconds, given
 	}
-	return b, b.Cpus >= cpuLimitShare*b.Limit
+	return b, b.Cpus >= cpuLimitShare*b.Limit && b.Cpus <= useExcessMax*b.Limit
 }
 
 // agentRates says what agents did, those first that did the least.

@@ -19,6 +19,13 @@ const (
 	serverOtherShare = 0.8 // of the client's use, where both have the same CPUs
 )
 
+// Use below this length is not known: the kernel counts it in ticks of 10 ms for each process, and it is
+// read a little before a phase and after it. Nor is use of more than there is, by more than both explain.
+const (
+	useSecondsMin = 0.5
+	useExcessMax  = 1.1 // of its CPUs
+)
+
 // detectClientBound names the arms with a server in most of whose trials the client's CPUs were used
 // up and the server's were not. Under open load the client's use says nothing: it waits for due
 // times by looking at the clock.
@@ -98,7 +105,8 @@ type clientUse struct {
 	shared         bool    // both have the same CPUs
 }
 
-// clientUseOf returns known = false for a phase without a server, or whose use was not measured.
+// clientUseOf returns known = false for a phase without a server, or whose use was not measured or is too
+// short for it.
 func clientUseOf(p *record.Phase, machine int, pinned *experiment.CPUs) (u clientUse, known bool) {
 	if p == nil || p.Process.CPUSeconds == nil || p.Process.ServerCPUSeconds == nil || p.ElapsedNS <= 0 || machine <= 0 {
 		return u, false
@@ -114,7 +122,7 @@ func clientUseOf(p *record.Phase, machine int, pinned *experiment.CPUs) (u clien
 		available -= u.server // it had these
 	}
 	u.limit = min(available, float64(p.Threads))
-	return u, true
+	return u, seconds >= useSecondsMin && u.client <= useExcessMax*u.limit
 }
 
 func overlap(a, b experiment.CPUList) bool {

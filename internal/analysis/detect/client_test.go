@@ -32,6 +32,14 @@ func TestClientBound(t *testing.T) {
 			elm.Description.Kind, elm.Server = store.Server, &experiment.Server{}
 		}
 	}
+	short := func(plant func(*record.Run)) func(run *record.Run) {
+		return func(run *record.Run) {
+			for _, trial := range resulttest.Trials(run, "elm") {
+				resulttest.PhaseOf(trial, "put").ElapsedNS /= 1000
+			}
+			plant(run)
+		}
+	}
 	apart := &experiment.CPUs{Client: experiment.CPUList{0}, Server: experiment.CPUList{1}}
 	found := []finding.Code{finding.ClientBound}
 	const all = 1 << 10
@@ -44,6 +52,8 @@ func TestClientBound(t *testing.T) {
 		{"they share what there is", use(2.0, 1.9, nil, all), nil, nil},
 		{"in one trial of several", use(0.97, 0.4, apart, 1), nil, nil},
 		{"no server", use(0.97, 0.4, apart, 0), nil, nil},
+		{"more than there is", use(2.46, 0.1, apart, all), nil, nil},
+		{"too short to be known", short(use(0.97, 0.4, apart, all)), nil, nil},
 	})
 }
 
