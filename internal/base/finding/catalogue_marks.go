@@ -88,13 +88,14 @@ const (
 	CauseStore       Code = "store-failed"    // the store or its driver returned an error where none is an outcome
 	CauseQuota       Code = "load-over-quota" // records did not fit into the disk quota
 	CauseSilent      Code = "load-unanswered" // the store stopped answering
+	CauseLoad        Code = "load-failed"     // in part: records that later phases count on are not there
 	CauseOther       Code = "trial-error"     // see the text
 )
 
 // Causes are why a trial did not end.
 var Causes = []Code{CauseRefused, CauseInterrupted, CauseDiskTaken, CauseDied, CauseHung, CauseNoWorker,
 	CauseNoServer, CauseServerDied,
-	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseSilent, CauseAgentLost, CauseOther}
+	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseSilent, CauseLoad, CauseAgentLost, CauseOther}
 
 // Fault returns the code of the finding that a mark makes.
 func (m Mark) Fault() Code {
@@ -399,6 +400,7 @@ var _ = register(
 	Entry{Example: CauseParams{Code: CauseQuota},
 		Says: "the load reached the disk quota before all records were stored"},
 	Entry{Example: CauseParams{Code: CauseSilent}, Says: "the store stopped answering before all records were loaded"},
+	Entry{Example: CauseParams{Code: CauseLoad}, Says: "a part of the load failed"},
 	Entry{Example: CauseParams{Code: CauseOther, Text: "the worker answered request 5, but 4 was asked"},
 		Says: "{{clean .text}}"},
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"assay/drivers/memory"
 	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
 	"assay/store"
 )
 
@@ -34,6 +36,12 @@ var cheats = []cheat{
 		return nil
 	}},
 	{name: "tells-errors", put: func(h *cheatHandle, n uint64, key, value []byte) error { return h.send(n, key, value) }},
+	{name: "refuses-in-load", put: func(h *cheatHandle, n uint64, key, value []byte) error {
+		if n == 100 {
+			return errors.New("Txn is too big to fit into one request")
+		}
+		return h.Handle.Put(key, value)
+	}},
 	{name: "loses-of-thousand", put: func(h *cheatHandle, n uint64, key, value []byte) error {
 		if n%1000 == 0 {
 			return nil
@@ -88,9 +96,9 @@ func (h *cheatHandle) Put(key, value []byte) error {
 	return h.of.cheat.put(h, h.of.puts.Add(1), key, value)
 }
 
-// send fails in one of 200: the record is not stored then.
+// send fails in one of 200 once the records are loaded: the record is not stored then.
 func (h *cheatHandle) send(n uint64, key, value []byte) error {
-	if n%200 == 0 {
+	if n > 5000 && n%200 == 0 {
 		return errors.New("SERVER_ERROR out of memory storing object")
 	}
 	return h.Handle.Put(key, value)
@@ -139,5 +147,21 @@ func TestCheatingClientsAreCaught(t *testing.T) {
 				t.Errorf("who tells its errors is marked %v", trial.Marks)
 			}
 		})
+	}
+}
+
+// Of a load, one write that failed is enough: what follows would meet records that are not there. The
+// trial says so in the store's words.
+func TestALoadThatFailsInPartEndsItsTrial(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "run")
+	text := strings.NewReplacer("WORKER", fmt.Sprintf("%q", os.Args[0]), "DRIVER", "refuses-in-load").Replace(cheatingRun)
+	if _, err := runIn(text, directory, ""); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, "refuses-in-load")
+	if trial.State != record.Failed || trial.Cause != finding.CauseLoad || len(trial.Phases) != 1 ||
+		!strings.Contains(trial.Error, "1 of 5,000 operations failed, most often with: Txn is too big") {
+		t.Errorf("%s, %s, %d phases: %s", trial.State, trial.Cause, len(trial.Phases), trial.Error)
 	}
 }

@@ -84,6 +84,17 @@ func (t *trial) judgeDisk(p *experiment.Phase, result *record.Phase) error {
 	return nil
 }
 
+// failedLoad says what failed of a load for no fault that was asked for: the records that later phases
+// count on are then not there. nil: nothing did.
+func failedLoad(result *record.Phase) error {
+	for _, m := range result.Marks() {
+		if m.Message.Code == finding.MarkFailed {
+			return fmt.Errorf("a part of the load failed: %s", finding.Text(m.Message))
+		}
+	}
+	return nil
+}
+
 func isFullMark(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }
 
 func sizeText(bytes uint64) string {

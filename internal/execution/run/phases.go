@@ -64,6 +64,12 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if err := t.judgeDisk(p, result); err != nil {
 		return err
 	}
+	if p.Load {
+		if err := failedLoad(result); err != nil {
+			t.result.Cause = finding.CauseLoad
+			return err
+		}
+	}
 	t.result.add(out.short)
 	t.result.holdClass(result)
 	if t.store.Description.Kind != store.None { // of which each process has the work to itself
