@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,9 @@ type Description struct {
 	// KeyText: keys must be printable ASCII without spaces, as in memcached's protocol; binary keys
 	// are out.
 	KeyText bool `json:"key_text,omitempty"`
+	// KeyPattern is a regular expression, of RE2, that the whole of a key matches where it is not any
+	// text: of the tokens of a subject, for example. "": there is none.
+	KeyPattern string `json:"key_pattern,omitempty"`
 	// KeyNumbers: keys are positions in an array, which is as long as the largest of them asks for:
 	// they must be binary and unscattered, counted from 0 on.
 	KeyNumbers bool `json:"key_numbers,omitempty"`
@@ -84,6 +88,12 @@ type Description struct {
 	// limit but memory.
 	BatchAtomic bool `json:"batch_atomic,omitempty"`
 	BatchMax    int  `json:"batch_max,omitempty"`
+	// BatchBytesMax: bytes in one batch, of which each record takes its key, its value and
+	// [BatchRecordBytes]; 0: no limit but memory.
+	BatchBytesMax int64 `json:"batch_bytes_max,omitempty"`
+	// BatchBytesOption is the option, of type Bytes, that BatchBytesMax is in proportion to: it is
+	// that of the option's default. "": none is.
+	BatchBytesOption string `json:"batch_bytes_option,omitempty"`
 
 	// TokenIndexes: a text column may have an index of kind [TokenIndex]; otherwise Define refuses it.
 	TokenIndexes bool `json:"token_indexes,omitempty"`
@@ -346,12 +356,27 @@ func ParseBytes(text string) (int64, error) {
 // limit that follows one of them is that one's value, and what differs with a choice is as with it.
 // The error is that of [Resolve], or says that there is no such option.
 func (d Description) WithOptions(given map[string]string) (Description, error) {
-	if d.ValueBytesOption == "" && d.ConnectionsOption == "" && len(d.Variants) == 0 {
+	if d.ValueBytesOption == "" && d.ConnectionsOption == "" && d.BatchBytesOption == "" && len(d.Variants) == 0 {
 		return d, nil
 	}
 	options, err := Resolve(d.Options, given)
 	if err != nil {
 		return d, err
+	}
+	if d.BatchBytesOption != "" {
+		i := slices.IndexFunc(d.Options, func(o Option) bool { return o.Name == d.BatchBytesOption && o.Type == Bytes })
+		if i < 0 {
+			return d, fmt.Errorf("the bytes of a batch follow the option %q, which is not declared, or is no number of bytes", d.BatchBytesOption)
+		}
+		usual, err := ParseBytes(d.Options[i].Default)
+		if err != nil || usual <= 0 {
+			return d, fmt.Errorf("the bytes of a batch follow the option %q, whose default is %q", d.BatchBytesOption, d.Options[i].Default)
+		}
+		now, err := ParseBytes(options[d.BatchBytesOption])
+		if err != nil {
+			return d, fmt.Errorf("option %s: %w", d.BatchBytesOption, err)
+		}
+		d.BatchBytesMax = int64(float64(d.BatchBytesMax) * float64(now) / float64(usual))
 	}
 	for _, v := range d.Variants {
 		choice, declared := options[v.Option]
@@ -404,4 +429,21 @@ func (d Description) Claim(class Durability) (DurabilityClaim, bool) {
 		}
 	}
 	return DurabilityClaim{}, false
+}
+
+// BatchRecordBytes is what a record takes of a batch beside its key and its value, as
+// [Description].BatchBytesMax counts it: more than what stores add for themselves.
+const BatchRecordBytes = 128
+
+// BatchFits returns how many records a batch takes whose keys and values have so many bytes
+// together; 0: as many as memory holds. A batch of one record is a write as any other.
+func (d Description) BatchFits(recordBytes int) int {
+	fits := d.BatchMax
+	if d.BatchBytesMax > 0 {
+		byBytes := max(int(d.BatchBytesMax/int64(recordBytes+BatchRecordBytes)), 1)
+		if fits == 0 || byBytes < fits {
+			fits = byBytes
+		}
+	}
+	return fits
 }

@@ -90,3 +90,27 @@ func TestWithOptions_connections_follow_the_pools_maximum(t *testing.T) {
 		}
 	}
 }
+
+// How many records a batch takes is bounded by their number and by their bytes, which may follow an
+// option of the store.
+func TestWithOptions_batches_are_bounded_in_bytes(t *testing.T) {
+	d := store.Description{BatchMax: 100, BatchBytesMax: 10000, BatchBytesOption: "buffer_bytes",
+		Options: []store.Option{{Name: "buffer_bytes", Type: store.Bytes, Default: "1MiB"}}}
+	for _, c := range []struct {
+		buffer string
+		record int
+		fits   int
+	}{{"1MiB", 872, 10}, {"2MiB", 872, 20}, {"1MiB", 10, 72}, {"64MiB", 10, 100}, {"1KiB", 1 << 20, 1}} {
+		got, err := d.WithOptions(map[string]string{"buffer_bytes": c.buffer})
+		if err != nil || got.BatchFits(c.record) != c.fits {
+			t.Errorf("%+v: %d records, %v", c, got.BatchFits(c.record), err)
+		}
+	}
+	if got := (store.Description{}).BatchFits(1 << 30); got != 0 {
+		t.Errorf("without a limit: %d", got)
+	}
+	d.BatchBytesOption = "colour"
+	if _, err := d.WithOptions(nil); err == nil {
+		t.Error("an option that is not there")
+	}
+}

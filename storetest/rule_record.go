@@ -240,7 +240,39 @@ func batchRule(b *bench) error {
 	}
 	m := model{}
 	m.remember(r)
-	return b.holds(m, s, "after batches")
+	if err := b.holds(m, s, "after batches"); err != nil || b.description.BatchBytesMax == 0 {
+		return err
+	}
+	return b.fullBatches()
+}
+
+// fullBatches are as large as the driver says that they may be, in few records and in many.
+func (b *bench) fullBatches() error {
+	s := b.script(1)
+	next, batches, items := b.base(s.keys)+1000, 0, uint64(0)
+	for _, length := range []int{int(min(b.description.BatchBytesMax/5, testedBytesMax)), 24} {
+		if most := b.description.ValueBytesMax; most > 0 {
+			length = min(length, most)
+		}
+		var all []write
+		for range b.description.BatchFits(s.keys.BytesMax() + length) {
+			all = append(all, write{trace.Insert, next, length})
+			next++
+		}
+		s.batch(0, all...)
+		batches, items = batches+1, items+uint64(len(all))
+	}
+	r, err := b.run(s)
+	if err != nil {
+		return err
+	}
+	b.expect(r, fmt.Sprintf("batches of up to batch_bytes_max, %d bytes", b.description.BatchBytesMax), trace.Batch, counters.OK, batches)
+	if told := r.total(trace.Batch).Items; told != items {
+		b.fault("batches of %d members in all were counted as %d items", items, told)
+	}
+	m := model{}
+	m.remember(r)
+	return b.holds(m, s, "after batches of up to batch_bytes_max")
 }
 
 func batchOrderRule(b *bench) error {

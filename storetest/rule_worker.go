@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -65,15 +66,27 @@ func describeRule(b *bench) error {
 	}{
 		{"handles_max", d.HandlesMax}, {"key_bytes_min", d.KeyBytesMin}, {"key_bytes_max", d.KeyBytesMax},
 		{"value_bytes_min", d.ValueBytesMin}, {"value_bytes_max", d.ValueBytesMax}, {"batch_max", d.BatchMax},
+		{"batch_bytes_max", int(d.BatchBytesMax)},
 	} {
 		if limit.value < 0 {
 			b.fault("%s is %d, expected at least 0", limit.name, limit.value)
 		}
 	}
 	if usual, err := b.claimed.WithOptions(nil); err != nil {
-		b.fault("value_bytes_option: %v", err)
+		b.fault("the options of limits: %v", err)
 	} else if usual.ValueBytesMax != b.claimed.ValueBytesMax {
 		b.fault("value_bytes_max is %d, but the default of option %s, which it follows, is %d", b.claimed.ValueBytesMax, d.ValueBytesOption, usual.ValueBytesMax)
+	}
+	if (d.BatchBytesMax > 0 || d.BatchBytesOption != "") && !d.Abilities.Batch {
+		b.fault("a limit of bytes in a batch is claimed, but there are no batches")
+	}
+	if d.BatchBytesOption != "" && d.BatchBytesMax == 0 {
+		b.fault("batch_bytes_option is claimed without batch_bytes_max")
+	}
+	if _, err := regexp.Compile(d.KeyPattern); err != nil {
+		b.fault("key_pattern is no regular expression: %v", err)
+	} else if shape := b.keys(); d.KeyPattern != "" && !regexp.MustCompile(`^(?:`+d.KeyPattern+`)$`).Match(shape.Append(nil, 1)) {
+		b.fault("key_pattern, %s, does not let keys such as %q through", d.KeyPattern, shape.Append(nil, 1))
 	}
 	if d.ServerSetsClass && d.Kind != store.Server {
 		b.fault("server_sets_class is claimed by a store that is no server")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
-	"github.com/dgraph-io/badger/v4/skl"
 
 	"assay/drivers/internal/fsync"
 	"assay/store"
@@ -69,7 +68,8 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    int(o.ValueLogFileSize),
 		BatchAtomic:      true,
-		BatchMax:         batchMax(o),
+		BatchBytesMax:    batchBytesMax(o),
+		BatchBytesOption: "memtable_bytes",
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "keys that begin with !badger! are refused; a batch is one transaction, at most 15 % of memtable_bytes, and larger ones are refused; " +
 			"the value log is never collected: that is the user's call (RunValueLogGC), which this driver does not make; " +
@@ -77,14 +77,10 @@ func (Driver) Describe() store.Description {
 	}
 }
 
-// batchMax is what db.go, checkAndSetOptions, makes of the memtable's size: 15 % of it, over the
-// size of a node in its skip list. The bytes of a batch are bounded too, so that a batch of large
-// records holds fewer.
-func batchMax(o badger.Options) int {
-	// txn.go, checkSize: the count begins at 1, for the transaction's end, and must stay below the
-	// bound.
-	return int(15*o.MemTableSize/100/int64(skl.MaxNodeSize)) - 2
-}
+// batchBytesMax is what db.go, checkAndSetOptions, makes of the memtable's size: 15 % of it. It bounds
+// the count as well, to those bytes over the size of a node in its skip list, which is below
+// [store.BatchRecordBytes]. A hundredth is left for the transaction's end.
+func batchBytesMax(o badger.Options) int64 { return o.MemTableSize * 15 / 100 * 99 / 100 }
 
 // Open opens or creates the database.
 func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {

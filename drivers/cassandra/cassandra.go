@@ -30,8 +30,10 @@ const (
 	// valueBytesMax is far below max_mutation_size (16 MiB by default), and below what one client
 	// may have on the way at a node with a heap of 512 MiB (12.8 MiB).
 	valueBytesMax = 4 << 20
-	// batchMax keeps batches of small values below batch_size_fail_threshold (50 KiB by default).
-	batchMax = 100
+	// batchBytesMax is batch_size_fail_threshold, 50 KiB by default; batchMax keeps to what is told of
+	// logged batches: they are for few records.
+	batchMax      = 100
+	batchBytesMax = 50 << 10
 )
 
 // The choices of the option entry.
@@ -83,6 +85,7 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    valueBytesMax,
 		BatchMax:         batchMax,
+		BatchBytesMax:    batchBytesMax,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "the version is the server's; a handle is a session of the client, with one connection to each node that it uses and one more for the client's own control; " +
 			"a batch is logged: all of it is done in the end, or nothing, but others may see a part meanwhile, and a node refuses one of more than batch_size_fail_threshold (50 KiB); " +

@@ -22,8 +22,9 @@ import (
 type Driver struct{}
 
 const (
-	// batchMax is the server's --max-txn-ops.
-	batchMax = 128
+	// batchMax is the server's --max-txn-ops, batchBytesMax its --max-request-bytes: 1.5 MiB.
+	batchMax      = 128
+	batchBytesMax = 3 << 19
 	// valueBytesMax leaves half a MiB of the server's --max-request-bytes, 1.5 MiB, to the key and
 	// the request.
 	valueBytesMax = 1 << 20
@@ -58,6 +59,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax:    valueBytesMax,
 		BatchAtomic:      true,
 		BatchMax:         batchMax,
+		BatchBytesMax:    batchBytesMax,
 		ConnectionsOwn:   2, // one of gRPC, one for the server's metrics
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "reads are linearizable, the client's default: each asks a majority; a batch is one transaction, in which etcd takes a key once, so that of two writes of a key the last is sent; " +

@@ -30,6 +30,9 @@ import (
 type Driver struct{}
 
 const (
+	// keyPattern is of a subject's tokens, which dots part: what the client lets through (kv.go, keyValid).
+	keyPattern = `[-/_=a-zA-Z0-9]+(\.[-/_=a-zA-Z0-9]+)*`
+
 	// keyBytesMax leaves half of the server's max_control_line, 4096, to the subjects' other parts:
 	// a read has the bucket's name twice in it, and the subject of the answer behind it.
 	keyBytesMax = 2048
@@ -77,6 +80,7 @@ func (Driver) Describe() store.Description {
 		},
 		HandlesShareable: true,
 		KeyText:          true,
+		KeyPattern:       keyPattern,
 		KeyBytesMin:      1,
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    valueBytesMax,

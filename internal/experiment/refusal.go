@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -51,7 +52,7 @@ func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 		return r
 	}
 	for _, p := range e.Phases {
-		if r := p.RefusalOf(s); r != nil && !p.Optional {
+		if r := p.RefusalOf(s, e.RecordBytesMax(cell)); r != nil && !p.Optional {
 			return r
 		}
 	}
@@ -109,17 +110,19 @@ func (s Store) OptionsIn(cell Cell) map[string]string {
 	return options
 }
 
-// Skips returns the optional phases that a store can't do, and why; nil if there are none.
-func (e *Experiment) Skips(storeIndex int) map[string]string { return e.SkipsOf(e.Stores[storeIndex]) }
+// Skips returns the optional phases that a store can't do in a cell, and why; nil if there are none.
+func (e *Experiment) Skips(storeIndex, cellIndex int) map[string]string {
+	return e.SkipsOf(e.Stores[storeIndex], cellIndex)
+}
 
 // SkipsOf is Skips of a store that need not be one of Stores.
-func (e *Experiment) SkipsOf(s Store) map[string]string {
+func (e *Experiment) SkipsOf(s Store, cellIndex int) map[string]string {
 	var skips map[string]string
 	for _, p := range e.Phases {
 		if !p.Optional || s.Missing != "" {
 			continue
 		}
-		if r := p.RefusalOf(s); r != nil {
+		if r := p.RefusalOf(s, e.RecordBytesMax(e.Cells[cellIndex])); r != nil {
 			if skips == nil {
 				skips = map[string]string{}
 			}
@@ -211,6 +214,9 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	if d.KeyNumbers && (e.Keys.Format != keyval.Binary || e.Keys.Scatter) {
 		return &Refusal{"keys", fmt.Sprintf("%s takes keys that count from 0 on, as positions in an array: set keys: {format: binary, bytes: 8}, without scatter", s.Name)}
 	}
+	if why := refuseKeyBytes(d, &e.Keys); why != "" {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store %s", s.Name, why)}
+	}
 	longest := e.Keys.BytesMax()
 	if d.KeyBytesMax > 0 && longest > d.KeyBytesMax {
 		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver takes at most %d", s.Name, longest, d.KeyBytesMax)}
@@ -230,6 +236,25 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 		return &Refusal{"values", reason}
 	}
 	return nil
+}
+
+// refuseKeyBytes says what stands against an experiment's keys, by the first of them; "": nothing. They
+// differ in their digits alone.
+func refuseKeyBytes(d store.Description, keys *keyval.KeyShape) string {
+	if !d.KeyText && d.KeyPattern == "" {
+		return ""
+	}
+	key := keys.Append(nil, 0)
+	if i := slices.IndexFunc(key, func(b byte) bool { return b <= ' ' || b == 0x7f }); d.KeyText && i >= 0 {
+		return fmt.Sprintf("keys such as %q: its keys are text without spaces and control characters, and this has %q", key, key[i])
+	}
+	if d.KeyPattern == "" {
+		return ""
+	}
+	if whole, err := regexp.Compile(`^(?:` + d.KeyPattern + `)$`); err == nil && !whole.Match(key) {
+		return fmt.Sprintf("keys such as %q: its driver takes those that match %s", key, d.KeyPattern)
+	}
+	return ""
 }
 
 // ValueBytesMin returns the length of the shortest value of a cell, and ValueBytesMax that of the
@@ -271,20 +296,21 @@ func (e *Experiment) valueLengths(cell Cell) (lengths []int) {
 	return lengths
 }
 
-// RefusalOf says why a store can't do a phase, by the first of its parts that it can't do; nil if it can.
-func (p Phase) RefusalOf(s Store) *Refusal {
+// RefusalOf says why a store can't do a phase of records of so many bytes at most, by the first of its
+// parts that it can't do; nil if it can.
+func (p Phase) RefusalOf(s Store, recordBytes int) *Refusal {
 	if r := refuseFaults(s, p); r != nil {
 		return r
 	}
 	for _, part := range p.Parts() {
-		if refusal := refusePart(s, part); refusal != nil {
+		if refusal := refusePart(s, part, recordBytes); refusal != nil {
 			return refusal
 		}
 	}
 	return nil
 }
 
-func refusePart(s Store, p Phase) *Refusal {
+func refusePart(s Store, p Phase, recordBytes int) *Refusal {
 	d, field := s.Description, "phases."+p.Name
 	for _, ability := range []struct {
 		operation trace.Operation
@@ -313,16 +339,27 @@ func refusePart(s Store, p Phase) *Refusal {
 	if !d.Abilities.Batch {
 		return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches (phase %s)", s.Name, p.Name)}
 	}
-	if d.BatchMax > 0 && p.Batch > d.BatchMax {
-		return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches of %d: its driver takes at most %d (phase %s)", s.Name, p.Batch, d.BatchMax, p.Name)}
+	most := d.BatchFits(recordBytes)
+	if most == 0 || p.Batch <= most {
+		return nil
 	}
-	return nil
+	of := ""
+	if most != d.BatchMax {
+		of = fmt.Sprintf(" records of %d bytes", recordBytes)
+	}
+	return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches of %d%s: its driver takes at most %d (phase %s)", s.Name, p.Batch, of, most, p.Name)}
 }
 
-// BatchFor returns how many records of a phase a store gets at once. A load takes what the store
-// can: one by one where there are no batches, and no more than its limit. A measured phase is
-// refused instead of changed.
-func (p Phase) BatchFor(d store.Description) int {
+// RecordBytesMax returns the length of a cell's longest record: its key and its value.
+func (e *Experiment) RecordBytesMax(cell Cell) int { return e.Keys.BytesMax() + e.ValueBytesMax(cell) }
+
+// loadBatchBytesMax bounds what a load holds of one batch in memory, whatever the store would take.
+const loadBatchBytesMax = 64 << 20
+
+// BatchFor returns how many records of a phase, of so many bytes at most, a store gets at once. A
+// load takes what the store can: one by one where there are no batches, and no more than its limits.
+// A measured phase is refused instead of changed.
+func (p Phase) BatchFor(d store.Description, recordBytes int) int {
 	batch := max(p.Batch, 1)
 	if !p.Load {
 		return batch
@@ -330,8 +367,8 @@ func (p Phase) BatchFor(d store.Description) int {
 	if !d.Abilities.Batch {
 		return 1
 	}
-	if d.BatchMax > 0 {
-		return min(batch, d.BatchMax)
+	if most := d.BatchFits(recordBytes); most > 0 {
+		batch = min(batch, most)
 	}
-	return batch
+	return min(batch, max(loadBatchBytesMax/max(recordBytes, 1), 1))
 }

@@ -38,7 +38,7 @@ func (t *Target) workload(seed uint64, parts int) (steps []step, err error) {
 	batch := 0
 	if t.Store.Description.Abilities.Batch {
 		batch = batchEntries
-		if most := t.Store.Description.BatchMax; most > 0 {
+		if most := t.Store.Description.BatchFits(t.Keys.BytesMax() + t.Cell.ValueBytes); most > 0 {
 			batch = min(batch, most)
 		}
 	}

@@ -84,10 +84,9 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	}
 	if p.Load {
 		s.Limit, s.Threads = 0, int(min(uint64(s.Threads), t.cell.Records))
-		if !t.batches {
-			s.Batch = 0 // a load goes in batches where the store has them
-		} else if most := t.store.Description.BatchMax; most > 0 {
-			s.Batch = min(s.Batch, most)
+		s.Batch = 0 // a load goes in batches where the store has them
+		if t.batches {
+			s.Batch = p.BatchFor(t.store.Description, t.experiment.RecordBytesMax(t.cell))
 		}
 	}
 	for _, a := range p.Asked {

@@ -27,7 +27,7 @@ func TestALoadGoesInTheBatchesThatTheStoreHas(t *testing.T) {
 		most, want int
 	}{{false, 0, 0}, {true, 0, 100}, {true, 30, 30}} {
 		one := tracesOf(10, load)
-		one.batches, one.store.Description = c.batches, store.Description{BatchMax: c.most}
+		one.batches, one.store.Description = c.batches, store.Description{BatchMax: c.most, Abilities: store.Abilities{Batch: c.batches}}
 		s, err := one.spec(&load, false)
 		if err != nil || s.Batch != c.want || !s.Load {
 			t.Errorf("batches %v, at most %d: %d, %v", c.batches, c.most, s.Batch, err)

@@ -105,7 +105,7 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 			cannot = append(cannot, t)
 			continue
 		}
-		t.Skip = e.Skips(i)
+		t.Skip = e.Skips(i, cell)
 		can = append(can, t)
 		if t.Role == Ceiling {
 			continue
@@ -116,7 +116,7 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 		}
 	}
 	if again >= 0 {
-		can = append(can, Trial{Arm: e.Stores[again].Name + twinSuffix, Role: AA, Store: again, Cell: cell, Skip: e.Skips(again)})
+		can = append(can, Trial{Arm: e.Stores[again].Name + twinSuffix, Role: AA, Store: again, Cell: cell, Skip: e.Skips(again, cell)})
 	}
 	can = append(can, Trial{Arm: experiment.NullDriver, Role: Ceiling, Store: -1, Cell: cell})
 	for _, null := range e.Ceilings {
@@ -129,7 +129,7 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 			cannot = append(cannot, t)
 			continue
 		}
-		t.Skip = e.SkipsOf(null)
+		t.Skip = e.SkipsOf(null, cell)
 		can = append(can, t)
 	}
 	return can, cannot

@@ -167,16 +167,21 @@ func TestMixedSizesGiveTheMean(t *testing.T) {
 
 func TestLoadsTakeTheBatchesThatAStoreHas(t *testing.T) {
 	load := experiment.Phase{Load: true, Batch: 1000}
+	batches := store.Abilities{Batch: true}
 	for _, c := range []struct {
-		d    store.Description
-		want int
+		d           store.Description
+		bytes, want int
 	}{
-		{store.Description{}, 1},
-		{store.Description{Abilities: store.Abilities{Batch: true}}, 1000},
-		{store.Description{Abilities: store.Abilities{Batch: true}, BatchMax: 25}, 25},
+		{store.Description{}, 116, 1},
+		{store.Description{Abilities: batches}, 116, 1000},
+		{store.Description{Abilities: batches, BatchMax: 25}, 116, 25},
+		{store.Description{Abilities: batches, BatchMax: 128, BatchBytesMax: 3 << 19}, 116, 128},
+		{store.Description{Abilities: batches, BatchMax: 128, BatchBytesMax: 3 << 19}, 20000, 78},
+		{store.Description{Abilities: batches, BatchBytesMax: 50 << 10}, 1 << 20, 1},
+		{store.Description{Abilities: batches}, 1 << 20, 64}, // 64 MiB, whatever the store takes
 	} {
-		if got := load.BatchFor(c.d); got != c.want {
-			t.Errorf("batch %d, want %d", got, c.want)
+		if got := load.BatchFor(c.d, c.bytes); got != c.want {
+			t.Errorf("batch %d of %d bytes, want %d", got, c.bytes, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package read
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -65,41 +66,34 @@ func (r whole) fewestThreads(p experiment.Phase) uint64 {
 // sequential and without a last, shorter batch goes by laps.
 func (r whole) traceLengths() *Error {
 	null := experiment.Store{Name: experiment.NullDriver, Description: store.Description{Abilities: store.Abilities{Batch: true}}} // in every experiment
-	records := uint64(0)
-	for _, cell := range r.e.Cells {
-		records = max(records, cell.Records)
-	}
 	for p, in := range r.parts() {
 		visits := p.Load || !onlyInserts(p.Mix) && (p.Order.Distribution == trace.Sequential || p.Order.Distribution == trace.Shuffled)
 		if !visits {
 			continue
 		}
 		for _, s := range append(slices.Clone(r.e.Stores), null) {
-			batch, visited := uint64(p.BatchFor(s.Description)), records
-			if p.Operations > 0 {
-				visited = min(visited, p.Operations*batch)
+			for _, cell := range r.e.Cells {
+				batch, visited := uint64(p.BatchFor(s.Description, r.e.RecordBytesMax(cell))), cell.Records
+				if p.Operations > 0 {
+					visited = min(visited, p.Operations*batch)
+				}
+				entries := visited
+				if batch > 1 {
+					entries += visited/batch + trace.ThreadsMax // a batch's head is an entry, too, and each thread may end in a shorter one
+				}
+				if entries <= trace.DefaultEntriesMax || p.Load && p.Order.Distribution == trace.Sequential && cell.Records%batch == 0 {
+					continue
+				}
+				e := r.fail(in("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
+					p.Order.Distribution, cell.Records, uint64(trace.DefaultEntriesMax))
+				if p.Load {
+					return e.hint("use fewer records, or order: sequential with records a multiple of the batch, which is %[2]d for %[1]s", s.Name, batch)
+				}
+				return e.hint("use fewer records, operations: NUMBER beside for, or a random order")
 			}
-			entries := visited
-			if batch > 1 {
-				entries += visited/batch + trace.ThreadsMax // a batch's head is an entry, too, and each thread may end in a shorter one
-			}
-			if entries <= trace.DefaultEntriesMax || p.Load && p.Order.Distribution == trace.Sequential && r.wholeBatches(batch) {
-				continue
-			}
-			e := r.fail(in("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
-				p.Order.Distribution, records, uint64(trace.DefaultEntriesMax))
-			if p.Load {
-				return e.hint("use fewer records, or order: sequential with records a multiple of the batch, which is %[2]d for %[1]s", s.Name, batch)
-			}
-			return e.hint("use fewer records, operations: NUMBER beside for, or a random order")
 		}
 	}
 	return nil
-}
-
-// wholeBatches says if all cells' records are a multiple of the batch.
-func (r whole) wholeBatches(batch uint64) bool {
-	return !slices.ContainsFunc(r.e.Cells, func(c experiment.Cell) bool { return c.Records%batch != 0 })
 }
 
 // sampled refuses to leave operations untimed where the clock is looked at in each of them anyway.
@@ -179,8 +173,12 @@ func (r whole) optionalPhases() *Error {
 
 // noStoreCan returns why the first store can't do a phase that none can.
 func (r whole) noStoreCan(p experiment.Phase) (first *experiment.Refusal) {
+	least := math.MaxInt
+	for _, cell := range r.e.Cells {
+		least = min(least, r.e.RecordBytesMax(cell))
+	}
 	for _, s := range r.e.Stores {
-		refusal := p.RefusalOf(s)
+		refusal := p.RefusalOf(s, least)
 		if refusal == nil || s.Missing != "" {
 			return nil
 		}

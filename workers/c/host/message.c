@@ -262,6 +262,7 @@ struct json_object *describe_driver(const struct assay_driver *driver) {
     add_bool(object, "key_numbers", d->key_numbers);
     add_bool(object, "batch_atomic", d->batch_atomic);
     add_limit(object, "batch_max", d->batch_max);
+    add_limit(object, "batch_bytes_max", d->batch_bytes_max);
     add_bool(object, "write_conflicts", d->write_conflicts);
     add_bool(object, "server_sets_class", d->server_sets_class);
     add_bool(object, "token_indexes", d->token_indexes);

@@ -52,6 +52,7 @@ static const struct place header[] = {
     FIELD(assay_description, value_bytes_max),
     FIELD(assay_description, value_bytes_option),
     FIELD(assay_description, batch_max),
+    FIELD(assay_description, batch_bytes_max),
     FIELD(assay_description, fixed_disk_bytes),
     FIELD(assay_description, note),
     SIZE(assay_config),

@@ -79,6 +79,7 @@ static DESCRIPTION: Constant<Description> = Constant(Description {
     value_bytes_max: 3 << 30,
     value_bytes_option: null(),
     batch_max: 0,
+    batch_bytes_max: 0,
     fixed_disk_bytes: 60 << 10,
     note: c"each operation is a transaction of its own and opens the table in it, reads too: LMDB's driver renews a reader instead; one writer at a time".as_ptr(),
 });

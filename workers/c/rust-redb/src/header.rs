@@ -76,6 +76,7 @@ pub struct Description {
     pub value_bytes_max: u64,
     pub value_bytes_option: *const c_char,
     pub batch_max: u64,
+    pub batch_bytes_max: u64,
     pub fixed_disk_bytes: u64,
     pub note: *const c_char,
 }

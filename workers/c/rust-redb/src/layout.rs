@@ -44,7 +44,7 @@ type RedbDriver = Driver<Store, Handle>;
 // SAFETY: no other part of the program defines this name.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)] // a name of C's
-pub static assay_redb_layout: Constant<[Place; 85]> = Constant(places! {
+pub static assay_redb_layout: Constant<[Place; 86]> = Constant(places! {
     Bytes, "assay_bytes": data, length;
     Buffer, "assay_buffer": ;
     ErrorText, "assay_error": ;
@@ -52,7 +52,7 @@ pub static assay_redb_layout: Constant<[Place; 85]> = Constant(places! {
     OptionClaim, "assay_option": name, kind as "type", default_value, help, choices;
     Description, "assay_description": name, summary, library, licence, kind, durability, options, handles_shareable, key_text,
         key_numbers, batch_atomic, write_conflicts, server_sets_class, token_indexes, eventual, handles_max, key_bytes_min, key_bytes_max, value_bytes_max,
-        value_bytes_option, batch_max, fixed_disk_bytes, note;
+        value_bytes_option, batch_max, batch_bytes_max, fixed_disk_bytes, note;
     Config, "assay_config": directory, endpoints, durability, loss_window_ns, threads, handles, first, options;
     Write, "assay_write": key, value, remove;
     RedbDriver, "assay_driver": description, version, open, settings, close, handle_open, handle_close, get, put, remove, batch,

@@ -35,6 +35,7 @@ public final class CassandraDriver implements Driver {
                 .set("key_bytes_max", Rows.KEY_BYTES_MAX)
                 .set("value_bytes_max", Rows.VALUE_BYTES_MAX)
                 .set("batch_max", 100)
+                .set("batch_bytes_max", 50 << 10) // batch_size_fail_threshold
                 .set("note", "the settings' version is the server's; a handle is a session; nothing is tried twice; a batch is logged, and of two writes of a key in it the last is sent; "
                         + "add and compare-and-swap are lightweight transactions; keys have no order, so that there is no scan; no TLS");
     }
