@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -144,6 +145,30 @@ type Inspection struct {
 	// Busy is true while background work (compaction, flush) goes on that the store knows of. A
 	// drain waits for it.
 	Busy bool
+	// Left is what stays as it is on the server when the work is over, and keeps it from serving
+	// others as before. Nil: nothing is known to.
+	Left []Left
+}
+
+// RoomStat is the name in [Inspection].Stats of the bytes that a server still takes before it refuses
+// writes.
+const RoomStat = "room_bytes"
+
+// Left is a state of a server that outlasts the work which led to it.
+type Left struct {
+	// State is what it is, with what it means for others: "alarm NOSPACE is raised: all writes are
+	// refused".
+	State string `json:"state"`
+	// Undo are the commands that undo it, in order.
+	Undo []string `json:"undo,omitempty"`
+}
+
+// String has the commands as well.
+func (l Left) String() string {
+	if len(l.Undo) == 0 {
+		return l.State
+	}
+	return l.State + ", until you run: " + strings.Join(l.Undo, "; ")
 }
 
 // DurabilityTeller is a [Store] whose server can be asked again, between phases, for what its class

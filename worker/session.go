@@ -177,7 +177,7 @@ func (s *session) inspect() control.Inspected {
 	inspected := control.Inspected{Settings: s.settings()}
 	if i, ok := s.store.(store.Inspector); ok {
 		inspection := i.Inspect()
-		inspected.Stats, inspected.Busy = inspection.Stats, inspection.Busy
+		inspected.Stats, inspected.Busy, inspected.Left = inspection.Stats, inspection.Busy, inspection.Left
 	}
 	if d, ok := s.store.(store.DurabilityTeller); ok {
 		told, err := d.TellDurability()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
@@ -26,10 +28,13 @@ const askPatience = 10 * time.Second
 // emptied.
 type asker struct {
 	allowRemote bool
-	answers     map[string]error // by what was asked
+	answers     map[string]error   // by what was asked
+	room        map[string]float64 // bytes that a server still takes before it refuses writes, by endpoints; none: it does not tell
 }
 
-func newAsker(allowRemote bool) *asker { return &asker{allowRemote, map[string]error{}} }
+func newAsker(allowRemote bool) *asker {
+	return &asker{allowRemote, map[string]error{}, map[string]float64{}}
+}
 
 // lossWindows are those that a server is asked for where none is given, the shortest first.
 var lossWindows = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, time.Minute}
@@ -83,35 +88,66 @@ func (a *asker) open(s experiment.Store, cell experiment.Cell) error {
 	if err, asked := a.answers[key]; asked {
 		return err
 	}
-	err := openOnce(s, cell)
+	told, err := openOnce(s, cell)
 	a.answers[key] = err
+	if room, known := told.Stats[store.RoomStat]; known {
+		a.room[strings.Join(s.Endpoints, ", ")] = room
+	}
 	return err
 }
 
-func openOnce(s experiment.Store, cell experiment.Cell) (err error) {
+// short says of which servers the room may not do for what the experiment loads. Keys are deleted when a
+// trial ends; a server that keeps earlier values, or frees nothing by itself, takes all that was written.
+func (a *asker) short(e *experiment.Experiment) (warnings []string) {
+	for _, s := range e.Stores {
+		at := strings.Join(s.Endpoints, ", ")
+		room, known := a.room[at]
+		if !known || !a.asks(s) {
+			continue
+		}
+		loads := 0.0
+		for _, cell := range e.Cells {
+			loads += float64(cell.Records) * float64(e.RecordBytesMax(cell)) * float64(max(e.Blocks, 1))
+		}
+		if loads > room/roomFactor {
+			warnings = append(warnings, fmt.Sprintf("%s at %s takes %s more before it refuses everybody's writes; "+
+				"its trials load %s, and what phases write comes on top", s.Driver, at, format.Bytes(room), format.Bytes(loads)))
+		}
+	}
+	return warnings
+}
+
+// roomFactor is how many times its loads a run may write beside them before it is warned of.
+const roomFactor = 10
+
+func openOnce(s experiment.Store, cell experiment.Cell) (told control.Inspected, err error) {
 	command := s.Worker
 	if len(command) == 0 {
 		self, err := os.Executable()
 		if err != nil {
-			return err
+			return told, err
 		}
 		command = []string{self, "worker"}
 	}
 	w, err := conductor.Start(command, io.Discard)
 	if err != nil {
-		return err
+		return told, err
 	}
 	err = w.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
 		Driver: s.Driver, Endpoints: s.Endpoints, Durability: cell.Durability, LossWindowNS: int64(cell.LossWindow),
 		Options: s.OptionsIn(cell), Handles: cell.Handles, PoolHandles: cell.PoolHandles, Pipeline: cell.Pipeline, Threads: max(cell.Threads, 1),
 	}}, askPatience, nil)
 	if err == nil {
-		err = w.Call(control.Request{Command: control.CommandClose}, askPatience, nil)
+		if w.Call(control.Request{Command: control.CommandInspect}, askPatience, &told) == nil && len(told.Left) > 0 {
+			what := fmt.Sprintf("%s at %s: %s", s.Driver, strings.Join(s.Endpoints, ", "), told.Left[0])
+			err = &control.Error{Class: control.ClassRefused, Message: what}
+		}
+		err = cmp.Or(err, w.Call(control.Request{Command: control.CommandClose}, askPatience, nil))
 	}
 	if endErr := w.End(askPatience); err == nil {
 		err = endErr
 	}
-	return err
+	return told, err
 }
 
 func isRefusal(err error) bool {

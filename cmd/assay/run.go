@@ -277,7 +277,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.save(os.Stdout, loaded); err != nil {
 		return err
 	}
-	for _, note := range loaded.Notes {
+	for _, note := range slices.Concat(loaded.Notes, ask.short(loaded.Experiment)) {
 		fmt.Fprintln(os.Stderr, "assay: note:", note)
 	}
 	f.warnOfNeed(loaded.Experiment, f.out)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/v3"
 
 	"assay/drivers/internal/wire"
@@ -274,7 +275,32 @@ func (d *db) Inspect() store.Inspection {
 			stats[ours] = value
 		}
 	}
-	return store.Inspection{Stats: stats}
+	if quota, told := metrics["etcd_server_quota_backend_bytes"]; told {
+		stats[store.RoomStat] = max(quota-metrics["etcd_mvcc_db_total_size_in_bytes"], 0)
+	}
+	return store.Inspection{Stats: stats, Left: d.alarms(ctx)}
+}
+
+// alarms are those that are raised; nil: none is, or it can't be asked. An alarm stays when what led to
+// it is gone.
+func (d *db) alarms(ctx context.Context) (left []store.Left) {
+	raised, err := d.client.AlarmList(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, a := range raised.Alarms {
+		state := store.Left{State: fmt.Sprintf("the alarm %s is raised", a.Alarm)}
+		if a.Alarm == etcdserverpb.AlarmType_NOSPACE && len(left) == 0 {
+			ctl, revision := "etcdctl --endpoints="+d.endpoints[0], "REVISION"
+			if status, err := d.client.Status(ctx, "http://"+d.endpoints[0]); err == nil {
+				revision = strconv.FormatInt(status.Header.Revision, 10)
+			}
+			state.State = "its database reached its quota (alarm NOSPACE): it refuses everybody's writes"
+			state.Undo = []string{ctl + " compact " + revision, ctl + " defrag", ctl + " alarm disarm"}
+		}
+		left = append(left, state)
+	}
+	return left
 }
 
 func failure(doing string, err error) error {

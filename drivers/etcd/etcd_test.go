@@ -155,3 +155,23 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("nobody listens there: %v", err)
 	}
 }
+
+// A server at its quota refuses everybody's writes until it is told otherwise: it is told, with the
+// commands. Before, nothing is, and the room that is left shrinks.
+func TestAServerAtItsQuotaIsTold(t *testing.T) {
+	endpoint := drivertest.StartServer(t, etcd.Program, store.D3, map[string]string{"quota_bytes": "4MiB"}).Endpoint()
+	s, h := open(t, endpoint, map[string]string{"operation_timeout": "1m"})
+	before := s.(store.Inspector).Inspect()
+	if len(before.Left) != 0 || before.Stats[store.RoomStat] <= 0 {
+		t.Errorf("before: %v, room %v", before.Left, before.Stats[store.RoomStat])
+	}
+	value := make([]byte, 256<<10)
+	refused := false
+	for i := 0; i < 100 && !refused; i++ {
+		refused = h.Put([]byte("k"), value) != nil
+	}
+	after := s.(store.Inspector).Inspect()
+	if !refused || len(after.Left) != 1 || len(after.Left[0].Undo) != 3 || strings.Contains(after.Left[0].Undo[0], "REVISION") {
+		t.Errorf("refused %v: %+v", refused, after.Left)
+	}
+}

@@ -140,3 +140,22 @@ func detectConnectionsLeft(run *record.Run, _ []*facts.Table) []finding.Finding 
 		return p
 	})
 }
+
+// detectServerLeft tells what trials left changed on servers that outlive the run, once for each state.
+func detectServerLeft(run *record.Run, _ []*facts.Table) (found []finding.Finding) {
+	var s sightings[store.Left]
+	for _, planned := range run.Plan {
+		trial := run.Trials[planned.ID]
+		if trial == nil {
+			continue
+		}
+		for _, left := range trial.Left {
+			s.add(sighting{finding.ServerLeft, planned.Arm, "", planned.Cell}, left,
+				finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenServerLeftParams{State: left.State})})
+		}
+	}
+	return s.findings(run, func(_ sighting, seen *sighted[store.Left]) finding.Parameters {
+		last := seen.facts[len(seen.facts)-1]
+		return finding.ServerLeftParams{At: seen.at, State: last.State, Undo: last.Undo}
+	})
+}

@@ -23,7 +23,7 @@ var (
 		detectNotSettled, detectCarryover,
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
-		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectStarved, detectMemoryLimit, detectLimitUnreached, detectSettings,
+		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectServerLeft, detectStarved, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,
 	}
 )

@@ -37,6 +37,8 @@ const (
 
 	ConnectionsExceed Code = "connections-exceed" // what handles allows
 	ConnectionsLeft   Code = "connections-exceed left"
+	ServerLeft        Code = "server-left"
+	SeenServerLeft    Code = "server-left seen"
 	ThreadStarved     Code = "thread-starved" // no operation of a thread ended, while others did many
 )
 
@@ -614,6 +616,29 @@ var _ = register(
 		Says: `up to {{plural .most "connection" ""}} by the count of the {{.end}}, {{count .allowed}} allowed; ` +
 			`too many from {{seconds .began_s}} on{{if eq .course "grow"}}, growing{{else if eq .course "stay"}}, until the end{{end}}`},
 )
+
+// Servers that outlive the run.
+var _ = register(
+	Entry{Example: ServerLeftParams{At: example, State: "it refuses everybody's writes", Undo: []string{"etcdctl alarm disarm"}}, Severity: Grave,
+		Says:   `The server of {{.arm}} is not as it was before the run ({{.place}}): {{clean .state}}.`,
+		Many:   `The servers of {{list .Arms}} are not as they were before the run.`,
+		Remedy: "it stays so for all who use the server until it is undone"},
+	Entry{Example: SeenServerLeftParams{State: "it refuses everybody's writes"}, Says: `{{clean .state}}`},
+)
+
+// ServerLeftParams say what a run left changed on a server, and the commands that undo it.
+type ServerLeftParams struct {
+	At
+	State string
+	Undo  []string
+}
+
+func (ServerLeftParams) code() Code { return ServerLeft }
+
+// SeenServerLeftParams are of one trial.
+type SeenServerLeftParams struct{ State string }
+
+func (SeenServerLeftParams) code() Code { return SeenServerLeft }
 
 // Turns.
 var _ = register(

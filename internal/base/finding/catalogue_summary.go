@@ -40,6 +40,7 @@ var _ = register(
 	Entry{Example: NextParams{Code: NextNoise}, Says: `More blocks will not help: variation between blocks is too large. This says what disturbs the machine.`},
 	Entry{Example: NextParams{Code: NextLonger, Phases: []string{"insert"}},
 		Says: `Longer phases show whether rates hold: {{join .phases}}.`},
+	Entry{Example: NextParams{Code: NextUndo, Arm: "etcd"}, Says: `This undoes what the run left on the server of {{.arm}}.`},
 	Entry{Example: NextParams{Code: NextNoStore, Remedy: "redis at 127.0.0.1:6379 is a replica: it takes no writes"},
 		Says: `No store was measured; this shows every trial. {{clean .remedy}}.`},
 	Entry{Example: NextParams{Code: NextDoctor}, Says: `The machine disturbed the figures; this says what to change.`},
@@ -81,6 +82,7 @@ const (
 	NextLonger       Code = "next longer"
 	NextNoise        Code = "next noise"
 	NextNoStore      Code = "next no-store"
+	NextUndo         Code = "next undo"
 	NextDoctor       Code = "next doctor"
 	NextDoctorBusy   Code = "next doctor-busy"
 
@@ -98,6 +100,7 @@ type NextParams struct {
 	Detectable     float64  `param:"omitempty"`
 	Phases         []string `param:"omitempty"`
 	Remedy         string   `param:"omitempty"`
+	Arm            string   `param:"omitempty"`
 }
 
 func (p NextParams) code() Code { return p.Code }

@@ -50,10 +50,13 @@ type Trial struct {
 	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
 	// ConnectionsLeft is how many connections the worker's processes held ClosePatience after they had
 	// closed the store, between phases or at the end: the most.
-	ConnectionsLeft int         `json:"connections_left,omitempty"`
-	Plans           []QueryPlan `json:"plans,omitempty"` // of each question once, after the first phase that asked it
-	Phases          []Phase     `json:"phases"`
-	Final           *FinalCheck `json:"final_check,omitempty"`
+	// Left is what the trial left changed on a server that outlives it: what the server told of itself
+	// before the first phase is not among it.
+	Left            []store.Left `json:"left,omitempty"`
+	ConnectionsLeft int          `json:"connections_left,omitempty"`
+	Plans           []QueryPlan  `json:"plans,omitempty"` // of each question once, after the first phase that asked it
+	Phases          []Phase      `json:"phases"`
+	Final           *FinalCheck  `json:"final_check,omitempty"`
 
 	QuotaMount *QuotaMount `json:"quota_mount,omitempty"` // nil: the store's files stood on the file system of environment.json, or it has none
 

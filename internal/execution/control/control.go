@@ -188,6 +188,8 @@ type Inspected struct {
 	Settings map[string]string  `json:"settings,omitempty"`
 	// Durability is what the server says that the class rests on, asked now; nil: it can't be asked.
 	Durability *store.DurabilityEvidence `json:"durability,omitempty"`
+	// Left is what stays on the server when the work is over: [store.Inspection].
+	Left []store.Left `json:"left,omitempty"`
 }
 
 // Explained is the result of explain: [store.Plan].
@@ -202,6 +204,8 @@ const (
 	namesMax         = 1000
 	settingsBytesMax = 64 << 10
 	planBytesMax     = 1000
+	leftMax          = 10 // states of a server, and commands that undo one
+	leftBytesMax     = 300
 )
 
 // Bound cuts the message.
@@ -219,6 +223,14 @@ func (i *Inspected) Bound() {
 	i.Stats, i.Settings = boundNumbers(i.Stats), boundSettings(i.Settings)
 	if d := i.Durability; d != nil {
 		d.Broken, d.Unknown, d.Counter = format.Clean(d.Broken), format.Clean(d.Unknown), format.CleanMax(d.Counter, 200)
+	}
+	i.Left = i.Left[:min(len(i.Left), leftMax)]
+	for n := range i.Left {
+		left := &i.Left[n]
+		left.State, left.Undo = format.CleanMax(left.State, leftBytesMax), left.Undo[:min(len(left.Undo), leftMax)]
+		for u := range left.Undo {
+			left.Undo[u] = format.CleanMax(left.Undo[u], leftBytesMax)
+		}
 	}
 }
 

@@ -95,7 +95,8 @@ func (o *outcome) end(refuse string, err error) {
 	case errors.Is(err, clients.ErrInterrupted):
 		r.State, r.Cause = record.Interrupted, finding.CauseInterrupted
 	case isReply && reply.Class == control.ClassRefused, errors.Is(err, store.ErrRefused):
-		r.State, r.Cause = record.Refused, finding.CauseRefused
+		r.State, r.Cause, r.Error = record.Refused, finding.CauseRefused, record.WithoutClass(err.Error())
+		return
 	default:
 		r.State = record.Failed
 		r.Cause = cmp.Or(r.Cause, causeOf(err, isReply))

@@ -65,7 +65,7 @@ func driversHere() []store.Driver {
 		dialler{name: "stalling", stalls: true},
 		dialler{name: "losing", fails: 7},
 		dialler{name: "unfair", keeps: true},
-		keepsake{}, swallowing{}, dropping{}, staleRedis{},
+		filling{}, keepsake{}, swallowing{}, dropping{}, staleRedis{},
 	})
 }
 

@@ -46,6 +46,9 @@ type trial struct {
 	rates   []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
 
 	readBacks int // phases whose updates were read back
+
+	leftBefore []store.Left // what the server told before the first phase
+	leftNoted  bool
 }
 
 // do runs the trial and records its result. The error is Assay's own (the run directory can't be
@@ -141,6 +144,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		func() host.Servers { return t.tested.servers }, t.askDurability)
 	defer func() { err = errors.Join(err, t.syncs.end()) }()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
+	defer t.noteLeft()
 	if err := t.phases(ctx); err != nil {
 		return t.checkWithoutSome(ctx, err)
 	}
@@ -150,9 +154,37 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if t.disk.full {
 		t.clients.Timeout = min(t.clients.Timeout, fullPatience)
 	}
+	t.noteLeft()
 	err = t.clients.Close(t.tested.own != nil)
 	t.countLeft()
 	return err
+}
+
+// noteLeft notes once, while the store is open, what is not as it was on a server that outlives the trial.
+func (t *trial) noteLeft() {
+	if t.leftNoted {
+		return
+	}
+	t.leftNoted = true
+	for _, left := range t.leftNow() {
+		if !slices.ContainsFunc(t.leftBefore, func(b store.Left) bool { return b.State == left.State }) {
+			t.result.Left = append(t.result.Left, left)
+		}
+	}
+}
+
+// leftNow is what a server that outlives the trial would go on with if the work ended now; nil: nothing,
+// or it can't be asked, the cause of which is told elsewhere.
+func (t *trial) leftNow() []store.Left {
+	inspect := t.inspect()
+	if !t.store.Outlives() || inspect == nil || len(t.clients.Living()) == 0 {
+		return nil
+	}
+	now, err := inspect()
+	if err != nil {
+		return nil
+	}
+	return now.Left
 }
 
 // countLeft counts the connections that stay open although the store is closed.
@@ -186,6 +218,9 @@ func (t *trial) phases(ctx context.Context) error {
 	o := t.opening()
 	if err := t.open(o.first(), o.loads()); err != nil {
 		return err
+	}
+	if t.leftBefore = t.leftNow(); len(t.leftBefore) > 0 {
+		return fmt.Errorf("%s: %w", t.leftBefore[0], store.ErrRefused) // an earlier trial's doing, or another's
 	}
 	for i := range t.run.experiment.Phases {
 		p := &t.run.experiment.Phases[i]

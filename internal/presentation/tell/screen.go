@@ -374,6 +374,9 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New(finding.NextParams{Code: finding.NextResume, Trials: left}))
 	}
+	for _, undo := range undoOf(run) {
+		add(undo.Command, undo.Why)
+	}
 	if said := noneMeasured(all); said != "" && run.Directory != "" {
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextNoStore, Remedy: said}))
 		return next // nothing of the machine would help
@@ -427,6 +430,30 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	}
 	if tooShort.AsksForLonger() {
 		longer(tooShort.Longer, tooShort.Seconds, finding.NextLonger)
+	}
+	return next
+}
+
+// undoOf are the commands that undo what trials left on servers that outlive the run, each as the last
+// of them told it.
+func undoOf(run *record.Run) (next []model.Next) {
+	at := map[[2]string]int{} // by store and state
+	for _, planned := range run.Plan {
+		trial := run.Trials[planned.ID]
+		if trial == nil || planned.Store < 0 {
+			continue
+		}
+		name := run.Experiment.Stores[planned.Store].Name
+		for _, left := range trial.Left {
+			what := [2]string{name, left.State}
+			if _, known := at[what]; !known && len(left.Undo) > 0 {
+				at[what] = len(next)
+				next = append(next, model.Next{Why: finding.New(finding.NextParams{Code: finding.NextUndo, Arm: name})})
+			}
+			if len(left.Undo) > 0 {
+				next[at[what]].Command = strings.Join(left.Undo, " && ")
+			}
+		}
 	}
 	return next
 }
