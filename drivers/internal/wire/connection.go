@@ -245,7 +245,7 @@ func (c *Connection) fill() error {
 		return nil
 	}
 	if errors.Is(err, io.EOF) {
-		err = errors.New("the server closed the connection")
+		err = errClosed
 	}
 	return c.GiveUp("read answer", err)
 }

@@ -328,7 +328,7 @@ func (l *Loop) serve(i int, events uint32, ended store.Ended) error {
 
 var (
 	errTooMuch = errors.New("the server had sent more than was asked for")
-	errClosed  = errors.New("the server closed the connection")
+	errClosed  = errors.New("the server closed the connection (servers close idle ones)")
 )
 
 // read reads once what is there, and ends the operations whose answers it completes.

@@ -1,6 +1,8 @@
 package detect
 
 import (
+	"cmp"
+
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
@@ -27,7 +29,9 @@ func detectFaults(run *record.Run, _ []*facts.Table) []finding.Finding {
 	return s.findings(run, func(at sighting, seen *sighted[finding.Mark]) finding.Parameters {
 		p := finding.FaultParams{Code: at.code, At: seen.at, Trials: trialsIn(seen.evidence)}
 		for _, m := range seen.facts { // as the run directory has them, perhaps of another Assay
-			p.Count += m.Number("count")
+			if p.Count += m.Number("count"); at.code == finding.FaultErrors {
+				p.Said = cmp.Or(p.Said, m.Text("message"))
+			}
 			p.Share = max(p.Share, m.Number("least"))
 			if seconds := m.Number("seconds"); seconds > 0 {
 				p.Share = max(p.Share, m.Number("held_s")/seconds)

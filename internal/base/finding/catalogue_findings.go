@@ -622,7 +622,7 @@ var _ = register(
 	Entry{Example: ServerLeftParams{At: example, State: "it refuses everybody's writes", Undo: []string{"etcdctl alarm disarm"}}, Severity: Grave,
 		Says:   `The server of {{.arm}} is not as it was before the run ({{.place}}): {{clean .state}}.`,
 		Many:   `The servers of {{list .Arms}} are not as they were before the run.`,
-		Remedy: "it stays so for all who use the server until it is undone"},
+		Remedy: `it stays so for all who use the server{{if has .undo}}, until you run: {{range $i, $u := .undo}}{{if $i}}; {{end}}{{clean $u}}{{end}}{{end}}`},
 	Entry{Example: SeenServerLeftParams{State: "it refuses everybody's writes"}, Says: `{{clean .state}}`},
 )
 

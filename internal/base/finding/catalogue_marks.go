@@ -319,8 +319,8 @@ func (MarkDamagedParams) code() Code { return MarkDamaged }
 // The faults. Parameters: arm, place, count (operations, records or values) and trials, where a
 // sentence needs them.
 var _ = register(
-	Entry{Example: FaultParams{Code: FaultErrors, At: example, Count: 412}, Severity: Grave,
-		Says:   `{{.arm}} had {{plural .count "failed operation" ""}} in {{.place}}; it has no rank there.`,
+	Entry{Example: FaultParams{Code: FaultErrors, At: example, Count: 412, Said: "write: no space left on device"}, Severity: Grave,
+		Says:   `{{.arm}} had {{plural .count "failed operation" ""}} in {{.place}}; it has no rank there.{{if .said}} Most often: {{clean .said}}.{{end}}`,
 		Many:   `{{list .Arms}} had failed operations in {{list .Places}}; no rank there.`,
 		Remedy: "read the error messages in the trial"},
 	Entry{Example: FaultParams{Code: FaultWrong, At: example, Count: 3}, Severity: Grave,

@@ -12,6 +12,7 @@ type FaultParams struct {
 	At
 	Trials       int
 	Count, Share float64
+	Said         string `param:"omitempty"` // by the store, of failed operations: the most frequent message
 }
 
 func (p FaultParams) code() Code { return p.Code }

@@ -84,3 +84,9 @@ func (m Message) Number(name string) float64 {
 	v, _ := number(m.Params[name])
 	return v
 }
+
+// Text returns a text of a message that was read from JSON; "": it has none.
+func (m Message) Text(name string) string {
+	text, _ := m.Params[name].(string)
+	return text
+}

@@ -29,6 +29,9 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
+	if err := t.readAgain(ctx, indexes, &back); err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
 	asked, observed := len(indexes), back.observed
 	if back.gaveUp {
 		indexes, observed = wereRead(indexes, observed)
@@ -49,6 +52,35 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	check.Forgot = t.forgot
 	t.result.Final = &check
 	t.result.add(check.Marks())
+	return nil
+}
+
+// readAgain reads what could not be read a second time, where other records could: a server that closes
+// connections which were idle has closed some before the check, which is not measured, and the client has
+// connected again since.
+func (t *trial) readAgain(ctx context.Context, indexes []uint64, back *readBack) error {
+	var failed []uint64
+	var at []int
+	for i, seen := range back.observed {
+		if seen == counters.ObservedError {
+			failed, at = append(failed, indexes[i]), append(at, i)
+		}
+	}
+	number := removeNumber - 1 - t.readBacks
+	if back.gaveUp || len(failed) == 0 || len(failed) == len(indexes) || number <= len(t.run.experiment.Phases) {
+		return nil
+	}
+	again, err := t.readBack(ctx, failed, record.FinalCheckPhase, number)
+	if err != nil {
+		return err
+	}
+	t.readBacks++
+	back.counted += again.counted
+	for i, seen := range again.observed {
+		if seen != counters.ObservedNotRead {
+			back.observed[at[i]] = seen
+		}
+	}
 	return nil
 }
 

@@ -53,7 +53,7 @@ func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, num
 	// What agents wrote, no worker of this machine has a trace of: the conductor alone proves it.
 	request.Verify = request.Verify && t.run.hub == nil
 	in := t.inputOf(&experiment.Phase{Name: name}, phaseTrace{file: audit.VerifyTrace(indexes, threads)}, request)
-	in.layout, in.sampleEvery, in.tireless = layout, sampleMax, number == finalCheckNumber
+	in.layout, in.sampleEvery, in.tireless = layout, sampleMax, name == record.FinalCheckPhase
 	return runReadBack(ctx, in)
 }
 

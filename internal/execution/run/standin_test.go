@@ -65,7 +65,7 @@ func driversHere() []store.Driver {
 		dialler{name: "stalling", stalls: true},
 		dialler{name: "losing", fails: 7},
 		dialler{name: "unfair", keeps: true},
-		filling{}, keepsake{}, swallowing{}, dropping{}, staleRedis{},
+		idleClosing{name: "closes-once", once: true}, idleClosing{name: "closes-always"}, filling{}, keepsake{}, swallowing{}, dropping{}, staleRedis{},
 	})
 }
 
