@@ -33,6 +33,9 @@ var Program = server.Program{
 	Roams:      true,
 	PeerPort:   true,
 	AnySetting: true,
+	NotAsRoot:  []string{"cassandra", "nobody"},
+	MayBeRoot:  true,
+	Open:       "a login would keep its roles in the cluster, and hash for a tenth of a second at each connection, which would be measured; others can do there what the driver can",
 	StopSignal: syscall.SIGKILL, // asked to end, it would write and tell the others, for data that is thrown away
 	Options: []store.Option{
 		{Name: "heap_bytes", Type: store.Bytes, Default: "512MiB", Help: "heap of each node (-Xms, -Xmx); Cassandra's own choice would be a quarter of the machine's memory, up to 8 GiB"},

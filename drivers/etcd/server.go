@@ -22,12 +22,16 @@ const peerSocket = "unix://peer:1"
 
 // Program is the etcd server: a cluster of one, or of several members.
 var Program = server.Program{
-	Driver:   "etcd",
-	Binaries: []string{"etcd"},
-	Packages: []string{"etcd-server"},
-	Several:  server.Cluster,
-	PeerPort: true,
-	Majority: true,
+	Driver:    "etcd",
+	Binaries:  []string{"etcd"},
+	Packages:  []string{"etcd-server"},
+	Several:   server.Cluster,
+	PeerPort:  true,
+	Majority:  true,
+	NotAsRoot: []string{"etcd", "nobody"},
+	MayBeRoot: true,
+	Open: "a login adds work to each request, which would be measured; others can read and write what it holds, and change " +
+		"its cluster",
 	Options: []store.Option{
 		{Name: "quota_bytes", Type: store.Bytes, Default: "2GiB", Help: "size of the database at which writes are refused (--quota-backend-bytes)"},
 		{Name: "snapshot_count", Type: store.Int, Default: "100000", Help: "writes between two snapshots of the raft log (--snapshot-count)"},

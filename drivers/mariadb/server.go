@@ -18,20 +18,22 @@ import (
 )
 
 // Program is the MariaDB server. Its superuser can't log in over the network, where it could write
-// files. The user who runs Assay can, without a password, from this machine, and may do what the
-// driver needs.
+// files: only by the socket, in the server's directory, which is closed to others. The user who runs
+// Assay can, by a password, from this machine, and may do what the driver needs.
 var Program = server.Program{
-	Driver:     "mariadb",
-	Binaries:   []string{"mariadbd"},
-	Packages:   []string{"mariadb-server"},
-	NotAsRoot:  []string{"mysql", "nobody"},
-	StopSignal: syscall.SIGKILL, // an orderly end writes all pages, and nothing is kept
-	AnySetting: true,
+	Driver:      "mariadb",
+	Binaries:    []string{"mariadbd"},
+	Packages:    []string{"mariadb-server"},
+	NotAsRoot:   []string{"mysql", "nobody"},
+	StopSignal:  syscall.SIGKILL, // an orderly end writes all pages, and nothing is kept
+	AnySetting:  true,
+	Credentials: func(g server.Guard) (option, text string) { return "password_file", g.Password },
 	Options: []store.Option{
 		{Name: "buffer_pool_bytes", Type: store.Bytes, Default: "128MiB", Help: "innodb_buffer_pool_size: the server's page cache; most of the memory is usual for a tuned server"},
 		{Name: "log_file_bytes", Type: store.Bytes, Default: "96MiB", Help: "innodb_log_file_size: a small log makes checkpoints frequent"},
 		{Name: "connections_max", Type: store.Int, Default: "151", Help: "max_connections"},
 		{Name: "flush_log_at_commit", Type: store.Int, Default: "1", Help: "innodb_flush_log_at_trx_commit: 0 for D0 and D2, 2 for D1, 1 for D3; the cell's class sets it"},
+		server.LoginOption(),
 	},
 	Class: func(class store.Durability) (map[string]string, bool) {
 		values, reached := flushes[class]
@@ -55,9 +57,13 @@ var Program = server.Program{
 		if err != nil {
 			return err
 		}
-		text := fmt.Sprintf("CREATE USER IF NOT EXISTS %s@'%s';\nGRANT CREATE, DROP, INDEX, SELECT, INSERT, UPDATE, DELETE, PROCESS ON *.* TO %[1]s@'%[2]s';\n",
-			"'"+strings.ReplaceAll(ownUser(), "'", "''")+"'", server.Host)
-		return os.WriteFile(filepath.Join(i.Directory, "users.sql"), []byte(text), 0o644)
+		name, by := "'"+strings.ReplaceAll(ownUser(), "'", "''")+"'@'"+server.Host+"'", ""
+		if i.Guard.Password != "" {
+			by = " IDENTIFIED BY '" + i.Guard.Password + "'"
+		}
+		text := fmt.Sprintf("CREATE USER IF NOT EXISTS %s%s;\n"+
+			"GRANT CREATE, DROP, INDEX, SELECT, INSERT, UPDATE, DELETE, PROCESS ON *.* TO %[1]s;\n", name, by)
+		return os.WriteFile(filepath.Join(i.Directory, "users.sql"), []byte(text), 0o600)
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
 		// A server that starts removes temporary tables from its folder for them, also another one's.
@@ -89,6 +95,7 @@ func bytes(i *server.Instance, option string) string {
 func ask(ctx context.Context, i *server.Instance, text string) (told map[string]string, err error) {
 	config := mysql.NewConfig()
 	config.Net, config.Addr, config.User, config.Logger = "tcp", i.Endpoint(), ownUser(), &mysql.NopLogger{}
+	config.Passwd = i.Guard.Password
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ var Program = server.Program{
 	// Asked to end, it waits for the next tick of its clock, up to a second.
 	StopSignal: syscall.SIGKILL,
 	NotAsRoot:  []string{"memcache", "nobody"},
+	Open: "several of its clients and protocols know no login, and all are measured on the same server; others can read, " +
+		"write and flush what it holds, and no file",
 	Options: append([]store.Option{
 		{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB", Help: "memory for items (-m): whole MiB; a full server evicts"},
 		{Name: "threads", Type: store.Int, Default: "4", Help: "threads that serve connections (-t)"},

@@ -20,9 +20,13 @@ import (
 
 // Program is mongod.
 var Program = server.Program{
-	Driver:   "mongodb",
-	Binaries: []string{"mongod"},
-	Missing:  "Debian has no package; MongoDB's own are in its manual, under Install MongoDB Community Edition",
+	Driver:    "mongodb",
+	Binaries:  []string{"mongod"},
+	Missing:   "Debian has no package; MongoDB's own are in its manual, under Install MongoDB Community Edition",
+	NotAsRoot: []string{"mongodb", "nobody"},
+	MayBeRoot: true,
+	Open: "a login hashes thousands of times at each connection, which would be measured; others can do there what the driver " +
+		"can, and end it",
 	// Asked to end, it would write a checkpoint of what is thrown away.
 	StopSignal: syscall.SIGKILL,
 	Options: []store.Option{
@@ -80,6 +84,9 @@ var FerretProgram = server.Program{
 	Binaries:         []string{"ferretdb"},
 	Missing:          "make ferretdb, in Assay's source tree, builds it from its Go module",
 	StopSignal:       syscall.SIGKILL, // nothing is kept
+	NotAsRoot:        []string{"nobody"},
+	MayBeRoot:        true,
+	Open:             "it has no login of its own on SQLite; others can do there what the driver can",
 	VersionArguments: []string{"--version"},
 	Options: []store.Option{
 		{Name: synchronous, Type: store.Choice, Default: "full", Choices: []string{"full", "normal", "off"}, Help: "SQLite's synchronous: off for D1, full for D3; the cell's class sets it"},

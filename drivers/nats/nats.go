@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -72,6 +73,8 @@ func (Driver) Describe() store.Description {
 					"NATS, for which its system account must export $SYS.REQ.SERVER.PING.VARZ"},
 			{Name: "credentials_file", Type: store.String, Default: "",
 				Help: "file with the user's JWT and key (.creds)"},
+			{Name: "password_file", Type: store.String, Default: "",
+				Help: "file whose first line is USER:PASSWORD, in place of it"},
 			{Name: "tls", Type: store.Choice, Default: "auto",
 				Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified; auto: off on " +
 					"loopback, verify elsewhere"},
@@ -178,6 +181,17 @@ func (d *db) configure(o store.Options) error {
 			return fmt.Errorf("nats: credentials_file: %w: %w", err, store.ErrRefused)
 		}
 		d.options = append(d.options, nats.UserCredentialBytes(text))
+	}
+	if file := o.String("password_file"); file != "" {
+		line, err := bounded.Line(file)
+		if err != nil {
+			return fmt.Errorf("nats: password_file: %w: %w", err, store.ErrRefused)
+		}
+		user, password, ok := strings.Cut(line, ":")
+		if !ok || o.String("credentials_file") != "" {
+			return fmt.Errorf("nats: password_file: expected USER:PASSWORD, and no credentials_file: %w", store.ErrRefused)
+		}
+		d.options = append(d.options, nats.UserInfo(user, password))
 	}
 	return nil
 }

@@ -30,6 +30,11 @@ var Program = server.Program{
 	Linked:           true,
 	VersionArguments: []string{ServerCommand, "--version"},
 	StopSignal:       syscall.SIGKILL, // asked to end, it would sync what is thrown away
+	NotAsRoot:        []string{"nats", "nobody"},
+	MayBeRoot:        true,
+	Credentials: func(g server.Guard) (option, text string) {
+		return "password_file", g.User + ":" + g.Password
+	},
 	Options: []store.Option{
 		{Name: "sync_interval", Type: store.String, Default: "2m",
 			Help: "time between two syncs of what was written, or always: before each reply; the " +
@@ -44,6 +49,7 @@ var Program = server.Program{
 				"three quarters of what is free"},
 		{Name: "connections_max", Type: store.Int, Default: "65536",
 			Help: "connections at once (max_connections)"},
+		server.LoginOption(),
 	},
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		switch class {
@@ -100,8 +106,8 @@ func configure(_ context.Context, i *server.Instance) error {
 	return os.WriteFile(filepath.Join(i.Directory, configurationFile), []byte(configuration(i)), 0o600)
 }
 
-// configuration is the server's. Whoever connects may store, and ask the server for its numbers;
-// its monitoring over HTTP would be a second port.
+// configuration is the server's. Whoever logs in may store, and ask the server for its numbers; its
+// monitoring over HTTP would be a second port.
 func configuration(i *server.Instance) string {
 	// The server makes a directory jetstream in store_dir. Quoted, a time is not taken for a number:
 	// 2m is two million.
@@ -113,6 +119,10 @@ func configuration(i *server.Instance) string {
 		if value, asked := i.Asked[name]; asked {
 			jetStream = append(jetStream, name+": "+value)
 		}
+	}
+	user, everybody := i.Guard.User, ""
+	if i.Guard.Password == "" {
+		user, everybody = "assay", "no_auth_user: assay"
 	}
 	return fmt.Sprintf(`host: %s
 port: %d
@@ -127,13 +137,13 @@ accounts {
   SYS: {exports: [{service: %[6]q}]}
   ASSAY: {
     jetstream: enabled
-    users: [{user: assay, password: ""}]
+    users: [{user: %[7]q, password: %[8]q}]
     imports: [{service: {account: SYS, subject: %[6]q}}]
   }
 }
-no_auth_user: assay
+%[9]s
 `, server.Host, i.Port, i.Asked["max_payload"], i.Asked["max_connections"],
-		strings.Join(jetStream, "\n  "), varzSubject)
+		strings.Join(jetStream, "\n  "), varzSubject, user, i.Guard.Password, everybody)
 }
 
 // reach talks to the server over a connection of its own.
@@ -143,7 +153,7 @@ func reach(ctx context.Context, i *server.Instance, talk func(*nats.Conn) error)
 		patience = min(patience, max(time.Until(end), time.Millisecond))
 	}
 	c, err := nats.Connect("nats://"+i.Endpoint(), nats.Timeout(patience), nats.NoReconnect(),
-		nats.IgnoreDiscoveredServers())
+		nats.IgnoreDiscoveredServers(), nats.UserInfo(i.Guard.User, i.Guard.Password))
 	if err != nil {
 		return errors.Join(failure("connect", err), ctx.Err())
 	}

@@ -2,6 +2,11 @@ package postgres
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -17,8 +22,8 @@ import (
 )
 
 // Program is the PostgreSQL server. Its superuser can't log in: over the network it could run
-// programs. The role of the user who runs Assay can, without a password, from this machine, and
-// owns no more than the database.
+// programs. The role of the user who runs Assay can, by a password, from this machine, and owns no
+// more than the database.
 var Program = server.Program{
 	Driver:      "postgres",
 	Binaries:    []string{"/usr/lib/postgresql/*/bin/postgres", "postgres"},
@@ -27,12 +32,14 @@ var Program = server.Program{
 	StopSignal:  syscall.SIGQUIT, // at once: nothing is kept
 	DeathSignal: syscall.SIGQUIT, // a kill would leave its shared memory
 	AnySetting:  true,
+	Credentials: func(g server.Guard) (option, text string) { return "password_file", "*:*:*:*:" + g.Password },
 	Options: []store.Option{
 		{Name: "shared_buffers_bytes", Type: store.Bytes, Default: "128MiB", Help: "shared_buffers: the server's page cache; a quarter of the memory is usual for a tuned server"},
 		{Name: "max_wal_bytes", Type: store.Bytes, Default: "1GiB", Help: "max_wal_size: log between two checkpoints"},
 		{Name: "connections_max", Type: store.Int, Default: "100", Help: "max_connections"},
 		{Name: "fsync", Type: store.Bool, Default: "true", Help: "fsync: false for D1, where nothing is synced"},
 		{Name: "full_page_writes", Type: store.Bool, Default: "true", Help: "full_page_writes: D3 needs them"},
+		server.LoginOption(),
 	},
 	Class: func(class store.Durability) (map[string]string, bool) {
 		_, reached := needs[class]
@@ -56,11 +63,20 @@ var Program = server.Program{
 			return err
 		}
 		script := filepath.Join(i.Directory, "roles.sql")
-		text := fmt.Sprintf("CREATE ROLE %s LOGIN;\nGRANT CREATE ON DATABASE postgres TO %[1]s;\nGRANT pg_monitor TO %[1]s;\n", role)
+		login, how := "LOGIN", "trust"
+		if i.Guard.Password != "" {
+			verifier, err := verifier(i.Guard.Password)
+			if err != nil {
+				return err
+			}
+			login, how = "LOGIN PASSWORD '"+verifier+"'", "password"
+		}
+		text := fmt.Sprintf("CREATE ROLE %s %s;\nGRANT CREATE ON DATABASE postgres TO %[1]s;\nGRANT pg_monitor TO %[1]s;\n",
+			role, login)
 		if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
 			return err
 		}
-		access := fmt.Sprintf("host all %s %s/32 trust\n", role, server.Host)
+		access := fmt.Sprintf("host all %s %s/32 %s\n", role, server.Host, how)
 		if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(access), 0o644); err != nil {
 			return err
 		}
@@ -95,14 +111,38 @@ func megabytes(i *server.Instance, option string) string {
 	return strconv.FormatInt(i.Options.Bytes(option)>>20, 10) + "MB"
 }
 
-// own is how the user who runs Assay connects without options, as the driver does.
+// own is how the user who runs Assay connects, as the driver does.
 func own(i *server.Instance) (*pgconn.Config, error) {
-	config, err := pgconn.ParseConfig(fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host,
-		i.Port))
+	text := fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host, i.Port)
+	if i.Guard.Credentials != "" {
+		text += " passfile=" + quoted(i.Guard.Credentials)
+	}
+	config, err := pgconn.ParseConfig(text)
 	if err == nil {
 		config.BuildFrontend = frontend
 	}
 	return config, err
+}
+
+// verifier is what the server keeps of a password, which is then sent as it is, and never stored: the
+// server hashes it at each connection. Of one that can't be guessed one round is enough, where 4,096, the
+// server's own number, would cost a connection milliseconds.
+func verifier(password string) (string, error) {
+	const rounds = 1
+	salt := make([]byte, 16)
+	_, _ = rand.Read(salt) // never fails
+	salted, err := pbkdf2.Key(sha256.New, password, salt, rounds, sha256.Size)
+	if err != nil {
+		return "", err
+	}
+	sign := func(text string) []byte {
+		mac := hmac.New(sha256.New, salted)
+		mac.Write([]byte(text))
+		return mac.Sum(nil)
+	}
+	stored := sha256.Sum256(sign("Client Key"))
+	encode := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", rounds, encode(salt), encode(stored[:]), encode(sign("Server Key"))), nil
 }
 
 // ownRole is quoted.

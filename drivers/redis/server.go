@@ -26,6 +26,8 @@ var Program = server.Program{
 	Several:    server.Cluster,
 	PeerPort:   true,
 	AnySetting: true,
+	NotAsRoot:  []string{"redis", "nobody"},
+	MayBeRoot:  true,
 	StopSignal: syscall.SIGKILL, // asked to end, it would write a snapshot of what is thrown away
 	Options: append([]store.Option{
 		{Name: "appendonly", Type: store.Bool, Default: "false", Help: "keep a log of all writes; the durability class sets it"},

@@ -133,9 +133,13 @@ func program(driver, only string, options []store.Option,
 		Missing:  missing,
 		// Asked to end, it waits for a second, and writes what is thrown away.
 		StopSignal: syscall.SIGKILL,
-		Options:    append(options, ofEvery...),
-		Class:      class,
-		Ready:      func(ctx context.Context, i *server.Instance) error { _, err := statOf(ctx, i); return err },
+		NotAsRoot:  []string{"nobody"},
+		MayBeRoot:  true,
+		Open: "its protocol has no login; commands that the driver does not need are forbidden, those that run programs " +
+			"and write files elsewhere among them, and others can do with its records what the driver can",
+		Options: append(options, ofEvery...),
+		Class:   class,
+		Ready:   func(ctx context.Context, i *server.Instance) error { _, err := statOf(ctx, i); return err },
 		Prepare: func(_ context.Context, i *server.Instance) error {
 			if !i.Options.Bool("update_log") {
 				return nil
@@ -156,13 +160,23 @@ func program(driver, only string, options []store.Option,
 	p.Same = same
 	p.Command = func(i *server.Instance) (arguments, environment []string) {
 		arguments = []string{"-host", server.Host, "-port", strconv.Itoa(i.Port), "-thnum",
-			i.Options["threads"], "-le"}
+			i.Options["threads"], "-le", "-mask", "all", "-unmask", strings.Join(allowed, ",")}
 		if i.Options.Bool("update_log") {
 			arguments = append(arguments, "-ulog", updateLogDirectory)
 		}
 		return append(arguments, argument(i, p.Options, hosted(i))), nil
 	}
 	return p
+}
+
+// allowed are the commands of the server that are not forbidden, by their names for -unmask: those that
+// the driver sends, in each protocol. The others copy to files and programs (copy), replay logs (restore),
+// follow another server (setmst), run scripts (ext), or give the update log away (repl). What begins with
+// all is a group that would forbid its members, too; slave is a timer, without which the server has a
+// thread less.
+var allowed = []string{
+	"allorg", "allmc", "allhttp", "allread", "allwrite", "allmanage", "slave",
+	"put", "putkeep", "putnr", "out", "get", "sync", "vanish", "rnum", "stat", "misc",
 }
 
 // changed are the options of which another value than the library's own was asked for: no other is

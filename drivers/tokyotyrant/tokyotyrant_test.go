@@ -2,8 +2,12 @@ package tokyotyrant_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -378,4 +382,41 @@ func TestSettingsAreReadBack(t *testing.T) {
 			t.Errorf("%v", i.Settings)
 		}
 	})
+}
+
+// A ttserver that Assay starts runs no programs and writes no files for whoever connects: copy to a path
+// that begins with @ is a command.
+func TestAStartedServerRunsNoCommands(t *testing.T) {
+	i := drivertest.StartServer(t, tokyotyrant.Program, store.D1, nil)
+	made := filepath.Join(i.Directory, "made")
+	text := func(b []byte, s string) []byte {
+		return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+	}
+	script := filepath.Join(i.Directory, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ntouch "+made+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, request := range map[string][]byte{
+		"copy to a command": append([]byte{0xC8, 0x73}, text(nil, "@"+script)...),
+		"copy to a file":    append([]byte{0xC8, 0x73}, text(nil, made)...),
+		"restore": append(append([]byte{0xC8, 0x74}, binary.BigEndian.AppendUint32(nil, uint32(len(i.Directory)))...),
+			append(make([]byte, 8+4), i.Directory...)...),
+		"optimize": append([]byte{0xC8, 0x71}, text(nil, "bnum=1")...),
+	} {
+		c, err := net.Dial("tcp", i.Endpoint())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(request); err != nil {
+			t.Fatal(err)
+		}
+		answer := make([]byte, 1)
+		if n, err := c.Read(answer); err != nil || n != 1 || answer[0] == 0 {
+			t.Errorf("%s: %v %v, expected a refusal", name, answer, err)
+		}
+		_ = c.Close()
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Errorf("%s was made", made)
+	}
 }

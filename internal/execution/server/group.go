@@ -49,10 +49,14 @@ func StartGroup(ctx context.Context, p Program, r Request) (*Group, error) {
 	if first.Options, err = p.resolve(r.Class, r.Options); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
 	}
-	if first.user, err = p.user(); err != nil {
+	if r.Directory, err = filepath.Abs(r.Directory); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
 	}
-	if r.Directory, err = filepath.Abs(r.Directory); err != nil {
+	places := []string{r.Directory}
+	for _, place := range r.Places {
+		places = append(places, filepath.Dir(place))
+	}
+	if first.user, err = p.userFor(first.Binary, places); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
 	}
 	for try := 1; ; try++ {

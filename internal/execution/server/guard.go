@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,8 +26,9 @@ type Guard struct {
 	Certificate, Key string // files in PEM: the server's own; "": no TLS
 	Authority        string // file in PEM: what the driver verifies Certificate with
 
-	Credentials    string // file with USER:PASSWORD and a line end; "": no login
+	Credentials    string // file that the driver logs in by, in its own form; "": no login
 	User, Password string
+	Option         string // of the driver, that takes Credentials; "": credentials_file
 }
 
 // files are the fields that name one.
@@ -46,9 +49,32 @@ func GuardOptions(login bool) []store.Option {
 	return []store.Option{
 		{Name: optionTLS, Type: store.Bool, Default: "false",
 			Help: "take connections by TLS alone, with a certificate that Assay makes for this start, and that the driver verifies"},
-		{Name: OptionLogin, Type: store.Bool, Default: strconv.FormatBool(login),
-			Help: "demand a user and a password, which Assay makes for this start, and the driver reads from a file"},
+		loginOption(login),
 	}
+}
+
+// LoginOption is that of a program which demands a login by default, and has no TLS from Assay.
+func LoginOption() store.Option { return loginOption(true) }
+
+func loginOption(login bool) store.Option {
+	return store.Option{Name: OptionLogin, Type: store.Bool, Default: strconv.FormatBool(login),
+		Help: "demand a user and a password, which Assay makes for this start, and the driver reads from a file"}
+}
+
+// DemandsLogin reports whether the program demands a login unless an experiment says otherwise.
+func (p *Program) DemandsLogin() bool {
+	return slices.ContainsFunc(p.Options, func(o store.Option) bool {
+		return o.Name == OptionLogin && o.Default == strconv.FormatBool(true)
+	})
+}
+
+// Admission says who can connect to a server of the program: how others on the machine are kept away,
+// or, where they are not, why, and what they can do there.
+func (p *Program) Admission() string {
+	if p.DemandsLogin() {
+		return "whoever connects must log in, by a password that Assay makes for each start"
+	}
+	return "everybody on the machine can connect: " + p.Open
 }
 
 // DriverOptions are the options with which the driver gets in.
@@ -58,7 +84,7 @@ func (g Guard) DriverOptions() map[string]string {
 		options["tls"], options["tls_ca_file"] = "true", g.Authority
 	}
 	if g.Credentials != "" {
-		options["credentials_file"] = g.Credentials
+		options[cmp.Or(g.Option, "credentials_file")] = g.Credentials
 	}
 	return options
 }
@@ -86,7 +112,11 @@ func (i *Instance) makeGuard(hosts []string) error {
 	if i.asksFor(OptionLogin) {
 		i.Guard.User, i.Guard.Password = "default", rand.Text()
 		i.Guard.Credentials = filepath.Join(i.Directory, "credentials")
-		return i.writeFile(i.Guard.Credentials, []byte(i.Guard.User+":"+i.Guard.Password+"\n"))
+		text := i.Guard.User + ":" + i.Guard.Password
+		if i.Program.Credentials != nil {
+			i.Guard.Option, text = i.Program.Credentials(i.Guard)
+		}
+		return i.writeFile(i.Guard.Credentials, []byte(text+"\n"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"strconv"
 	"sync/atomic"
@@ -150,6 +151,13 @@ func (i *Instance) run() error {
 	p, err := child.Start(i.command(i.output, i.Binary, arguments, environment), i.owner())
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", i.Binary, err)
+	}
+	if os.Geteuid() == 0 {
+		who := 0
+		if i.user != nil {
+			who = int(i.user.Uid)
+		}
+		_, _ = fmt.Fprintf(i.output.log, "%s: process %d runs as user %d\n", i.label, p.PID(), who)
 	}
 	begun, output := &process{Child: p, exited: make(chan struct{})}, i.output
 	i.life.now.Store(begun)

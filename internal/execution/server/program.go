@@ -76,8 +76,18 @@ type Program struct {
 	InMemory bool
 	// NotAsRoot are users, the best first, of whom the first that exists runs it where Assay is
 	// root. A program that changes its user itself loses PR_SET_PDEATHSIG, and would outlive a
-	// killed Assay. Optional: it may run as root.
+	// killed Assay.
 	NotAsRoot []string
+	// MayBeRoot says that it runs as root all the same where there is no such user, or where that
+	// user has no access to the data, or to the program. Optional: it is not started there.
+	MayBeRoot bool
+
+	// Credentials returns the option of the driver that takes the file by which it logs in, and what
+	// stands there, but for the line end. Optional: credentials_file, and USER:PASSWORD.
+	Credentials func(g Guard) (option, text string)
+	// Open says why a server of a program that demands no login by default takes connections of
+	// everybody on the machine, and what they can do there. Every other program has a [LoginOption].
+	Open string
 
 	// Asked returns what Settings must tell if the server does what it was asked to: names and
 	// values in the server's own words. It is called first, and fills Instance.Asked.

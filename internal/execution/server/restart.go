@@ -94,9 +94,18 @@ func Left(p Program, directory string, log io.Writer, remains []Remains) (*Group
 	if err != nil {
 		return nil, err
 	}
-	user, err := p.user()
+	user, err := p.userFor(binary, []string{directory})
 	if err != nil {
 		return nil, err
+	}
+	if p.MayBeRoot && user != nil && len(remains) > 0 { // it was root, where its files are
+		info, err := os.Stat(filepath.Join(directory, remains[0].Directory))
+		if err != nil {
+			return nil, err
+		}
+		if info.Sys().(*syscall.Stat_t).Uid != user.Uid {
+			user = nil
+		}
 	}
 	g := new(Group)
 	for _, r := range remains {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -95,7 +96,11 @@ func (i *Instance) launch(ctx context.Context, patience time.Duration, prepare f
 		}
 	}()
 	if prepare != nil {
-		if err := prepare(ctx, i); err != nil {
+		err := prepare(ctx, i)
+		if err == nil {
+			err = i.handOver()
+		}
+		if err != nil {
 			return fmt.Errorf("preparing its directory: %w", err)
 		}
 	}
@@ -155,14 +160,49 @@ func (i *Instance) makeDirectory() error {
 	return closedBelow(filepath.Dir(i.Directory), i.user)
 }
 
+// handOver gives what was prepared for the server to the user that it runs as.
+func (i *Instance) handOver() error {
+	if i.user == nil {
+		return nil
+	}
+	return filepath.WalkDir(i.Directory, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(i.user.Uid), int(i.user.Gid))
+	})
+}
+
 // Enters returns an error where the user of the program's server has no access to a directory, which
 // must exist, or to one above it.
 func (p *Program) Enters(directory string) error {
 	u, err := p.user()
-	if err != nil || u == nil {
+	if err != nil || u == nil || p.MayBeRoot {
 		return err
 	}
 	return closedBelow(directory, u)
+}
+
+// userFor returns whom a program runs as whose binary and data are in these places; nil: this
+// process's user.
+func (p *Program) userFor(binary string, directories []string) (*syscall.Credential, error) {
+	u, err := p.user()
+	if !p.MayBeRoot {
+		return u, err
+	}
+	if err != nil || u == nil {
+		return nil, nil
+	}
+	real, err := filepath.EvalSymlinks(binary)
+	if err != nil {
+		return nil, err
+	}
+	for _, directory := range append([]string{filepath.Dir(real)}, directories...) {
+		if closedBelow(directory, u) != nil {
+			return nil, nil
+		}
+	}
+	return u, nil
 }
 
 func closedBelow(directory string, u *syscall.Credential) error {

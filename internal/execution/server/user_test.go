@@ -72,3 +72,38 @@ func TestADirectoryThatTheServersUserCantEnterIsRefused(t *testing.T) {
 		t.Errorf("starting gave %v", err)
 	}
 }
+
+// A program that may be root is not, where the other user can enter.
+func TestAServerThatMayBeRootIsNotWhereItCan(t *testing.T) {
+	needRoot(t)
+	for name, c := range map[string]struct {
+		mode os.FileMode
+		who  string
+	}{"open": {0o711, "nobody"}, "closed": {0o700, "root"}} {
+		t.Run(name, func(t *testing.T) {
+			directory, err := os.MkdirTemp("", "assay-user-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(directory) })
+			if err := os.Chmod(directory, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			enough := errors.New("enough")
+			p := asNobody(func(ctx context.Context, i *Instance) error {
+				if err := os.WriteFile(filepath.Join(i.Directory, "made"), nil, 0o600); err != nil {
+					return err
+				}
+				return errors.Join(i.handOver(), i.Run(ctx, "sh", "-c", "id -un > who; cat made"), enough)
+			})
+			p.MayBeRoot = true
+			_, err = Start(context.Background(), p, Request{Directory: directory, Log: io.Discard, Class: store.D0, Patience: long})
+			if !errors.Is(err, enough) || strings.Contains(err.Error(), "running sh") {
+				t.Fatalf("starting gave %v", err)
+			}
+			if who, err := os.ReadFile(filepath.Join(directory, directoryName, "who")); err != nil || strings.TrimSpace(string(who)) != c.who {
+				t.Errorf("it ran as %q, expected %s: %v", who, c.who, err)
+			}
+		})
+	}
+}

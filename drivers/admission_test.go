@@ -1,0 +1,132 @@
+package drivers_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assay/drivers"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/servertest"
+	"assay/store"
+)
+
+// Each server that Assay starts lets in this run alone, or it is said who else comes in, why, and what
+// they can do; and none runs as root where another user is there.
+func TestWhoComesInIsSaidOfEachProgram(t *testing.T) {
+	text, err := os.ReadFile("../docs/servers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range drivers.Programs() {
+		switch {
+		case p.DemandsLogin() && p.Open != "":
+			t.Errorf("%s demands a login, and is said to be open: %s", p.Driver, p.Open)
+		case !p.DemandsLogin() && p.Open == "":
+			t.Errorf("%s lets everybody on the machine in, and doesn't say why", p.Driver)
+		}
+		if len(p.NotAsRoot) == 0 {
+			t.Errorf("%s runs as root, and names no other user", p.Driver)
+		}
+		_, section, _ := strings.Cut(string(text), "\n## Who can connect\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !strings.Contains(section, p.Driver) {
+			t.Errorf("docs/servers.md, Who can connect, doesn't name %s", p.Driver)
+		}
+	}
+}
+
+// A stranger is a driver that has none of the options with which this run's driver gets in.
+func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
+	for _, driver := range drivers.All() {
+		d := driver.Describe()
+		p, startable := drivers.Program(d.Name)
+		if !startable || !p.DemandsLogin() {
+			continue
+		}
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			class := d.Durability[len(d.Durability)-1].Class
+			if class == store.D4 {
+				class = store.D3
+			}
+			i := drivertest.StartServer(t, p, class, map[string]string{server.OptionLogin: "true"})
+			open := func(options map[string]string) (store.Store, error) {
+				c := drivertest.Config(t, d, class, options)
+				c.Endpoints = []string{i.Endpoint()}
+				ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+				defer cancel()
+				return driver.Open(ctx, c)
+			}
+			wrong := maps.Clone(i.Guard.DriverOptions())
+			for name := range wrong {
+				file := t.TempDir() + "/wrong"
+				text := strings.ReplaceAll(string(read(t, wrong[name])), i.Guard.Password, "swordfish")
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				wrong[name] = file
+			}
+			for who, options := range map[string]map[string]string{"no password": nil, "a wrong one": wrong} {
+				if s, err := open(options); err == nil {
+					t.Errorf("it let in a driver with %s: %v", who, s.Close())
+				} else if strings.Contains(err.Error(), i.Guard.Password) {
+					t.Errorf("the password stands in %v", err)
+				}
+			}
+			s, err := open(i.Guard.DriverOptions())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { must(t, s.Close()) })
+			h, err := s.Handle()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { must(t, h.Close()) })
+			must(t, h.Put([]byte("key"), []byte("value")))
+			if value, err := h.Get([]byte("key"), nil); err != nil || string(value) != "value" {
+				t.Errorf("this run's driver got %q, %v", value, err)
+			}
+			must(t, h.Delete([]byte("key")))
+			shownToOthers(t, i)
+		})
+	}
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// shownToOthers holds that neither the process list nor a file that others can read has the password,
+// and that the server isn't root's where another user is to be had: the one that is linked in runs of this
+// test's own binary, in a folder that is closed to others.
+func shownToOthers(t *testing.T, i *server.Instance) {
+	t.Helper()
+	for _, pid := range i.Processes() {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && strings.Contains(string(line), i.Guard.Password) {
+			t.Errorf("the password stands in the process list: %s", line)
+		}
+	}
+	if info, err := os.Stat(fmt.Sprintf("/proc/%d", i.PID())); err != nil {
+		t.Error(err)
+	} else if os.Geteuid() == 0 && !i.Program.Linked && info.Sys().(*syscall.Stat_t).Uid == 0 {
+		t.Error("it runs as root")
+	}
+	for _, closed := range []string{i.Directory, i.Guard.Credentials} {
+		if info, err := os.Stat(closed); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("others have access to %s: %v, %v", closed, info.Mode(), err)
+		}
+	}
+}
