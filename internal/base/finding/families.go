@@ -36,9 +36,11 @@ type CountParams struct {
 
 func (p CountParams) code() Code { return p.Code }
 
-// StopParams are of what stopped a process, for how long and when first.
+// StopParams are of what stopped a process, for how long and when first, on the machine of an agent or
+// ("") of the conductor.
 type StopParams struct {
-	Code         Code `param:"-"`
+	Code         Code   `param:"-"`
+	Agent        string `param:"omitempty"`
 	Seconds, AtS float64
 }
 

@@ -63,11 +63,12 @@ func (p *Phase) mark(of finding.Parameters) finding.Mark {
 
 // outcomeMarks returns what the outcomes of a phase without groups, or of a group, say.
 func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
-	var wrong, foreign, lost, failed, done uint64
+	var wrong, foreign, lost, failed, late, done uint64
 	for _, o := range p.Calls() {
 		foreign += min(o.Foreign, o.Wrong)
-		wrong, lost, failed, done = wrong+o.Wrong, lost+o.Lost, failed+o.Errors+o.Timeout, done+o.Done()
+		wrong, lost, failed, late, done = wrong+o.Wrong, lost+o.Lost, failed+o.Errors, late+o.Timeout, done+o.Done()
 	}
+	failed += late - min(late, p.lateByStops())
 	mark := func(code finding.Code, count uint64, outcomes ...string) {
 		if count == 0 {
 			return
@@ -94,6 +95,10 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 	}
 	return marks
 }
+
+// lateByStops is how many operations may have timed out since something outside stopped their threads: one
+// of each, in each stop. Its own mark keeps the trial from a rank, and accuses no store.
+func (p *Phase) lateByStops() uint64 { return uint64(p.Threads) * uint64(len(p.Stops)) }
 
 // firstMessage returns the most frequent text of some outcomes.
 func (p *Phase) firstMessage(outcomes ...string) string {

@@ -59,3 +59,29 @@ func TestAnInterruptedPhaseIsNotMarkedUnfinished(t *testing.T) {
 		}
 	}
 }
+
+// A thread that was stopped from outside has one operation whose answer came too late for it. More is of
+// the store.
+func TestMarks_timeouts_of_stopped_threads(t *testing.T) {
+	for _, c := range []struct {
+		timeouts uint64
+		stops    []Stop
+		failed   uint64
+	}{
+		{timeouts: 2, failed: 2},
+		{timeouts: 2, stops: []Stop{{Why: "signal", Seconds: 2}}},
+		{timeouts: 5, stops: []Stop{{Why: "signal", Seconds: 2}, {Why: "signal", Seconds: 2}}, failed: 1},
+	} {
+		p := Phase{Name: "p", Threads: 2, Stops: c.stops, Attempted: c.timeouts}
+		p.Operations = []Operation{{Name: "read", Timeout: c.timeouts}}
+		var failed uint64
+		for _, m := range p.Marks() {
+			if m.Code == finding.MarkFailed {
+				failed, _ = m.Params["count"].(uint64)
+			}
+		}
+		if failed != c.failed {
+			t.Errorf("%d timeouts, %d stops: %d are marked, expected %d", c.timeouts, len(c.stops), failed, c.failed)
+		}
+	}
+}

@@ -474,9 +474,10 @@ const WritesNowhere = "it keeps everything in memory"
 
 // Stop is a time in which something outside stopped the worker, a server under test or the machine.
 type Stop struct {
-	Why     string  `json:"why"`     // host.StoppedBySignal, …
-	At      float64 `json:"t"`       // seconds since the phase began
-	Seconds float64 `json:"seconds"` // to the look before and after it
+	Why     string  `json:"why"`             // host.StoppedBySignal, …
+	At      float64 `json:"t"`               // seconds since the phase began
+	Seconds float64 `json:"seconds"`         // to the look before and after it
+	Agent   string  `json:"agent,omitempty"` // on whose machine; "": this one
 }
 
 // Syncs holds the writes that a phase acknowledged in a durability class against what the disk and

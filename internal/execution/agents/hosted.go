@@ -42,6 +42,7 @@ type hosted struct {
 	process int
 	stats   int
 	sampler *host.Sampler
+	stops   *host.StopWatch // nil: there is no worker
 }
 
 func newHosted(s *sitting, number int) *hosted {
@@ -146,7 +147,7 @@ func (h *hosted) start() error {
 		go func() { _ = w.End(time.Second) }() // it was killed
 		return errors.New("the session is over")
 	}
-	h.worker, h.sampler = w, host.NewSampler("", w.PID())
+	h.worker, h.sampler, h.stops = w, host.NewSampler("", w.PID()), host.WatchStops(w.PID())
 	return nil
 }
 
@@ -300,7 +301,16 @@ func (h *hosted) usage() *Usage {
 		u.CPUSeconds, u.RSSBytes = *now.CPUSeconds, *now.RSSBytes
 	}
 	u.AgentCPUSeconds = host.ProcessCPU().Seconds()
+	u.Stops = h.stopped()
 	return u
+}
+
+// stopped are the newest stops of the worker or of the machine. A gap is the agent's own, which its
+// silence tells.
+func (h *hosted) stopped() []host.Stop {
+	h.stops.Look()
+	all := slices.DeleteFunc(h.stops.Since(0), func(s host.Stop) bool { return s.Why == host.StoppedGap })
+	return all[max(len(all)-stopsMax, 0):]
 }
 
 func (h *hosted) kill() {
@@ -328,6 +338,7 @@ func (h *hosted) end() {
 	close(h.orders)
 	h.mu.Unlock()
 	if w != nil {
+		h.stops.End()
 		_ = w.End(endPatience) // however it ended, it is gone
 		h.sitting.guarded().forget(w.PID())
 	}

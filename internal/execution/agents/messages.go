@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"assay/internal/evidence/counters"
+	"assay/internal/evidence/host"
 	"assay/internal/execution/control"
 	"assay/internal/experiment/trace"
 )
 
 // Protocol is the version of what conductor and agents say to each other.
-const Protocol = 2
+const Protocol = 3
 
 // The subjects. An agent's own end in the name that it drew.
 const (
@@ -126,7 +127,13 @@ type Usage struct {
 	CPUSeconds      float64 `json:"cpu_seconds"`       // of the worker and what runs below it
 	RSSBytes        uint64  `json:"rss_bytes"`         //
 	AgentCPUSeconds float64 `json:"agent_cpu_seconds"` // of the agent itself
+
+	// Stops of the worker in the phase, on the agent's clock: the newest stopsMax.
+	Stops []host.Stop `json:"stops,omitempty"`
 }
+
+// stopsMax bounds how many stops a look tells of.
+const stopsMax = 100
 
 // failure is an error that travels. Class is that of a control.Error; "": it is none.
 type failure struct {

@@ -10,6 +10,7 @@ import (
 	"assay/internal/base/clock"
 	"assay/internal/base/format"
 	"assay/internal/evidence/counters"
+	"assay/internal/evidence/host"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 )
@@ -449,6 +450,21 @@ func (w *Worker) Usage() Usage {
 		return Usage{}
 	}
 	return Usage{CPUSeconds: w.usage.CPUSeconds - w.base.CPUSeconds, RSSBytes: w.usage.RSSBytes, AgentCPUSeconds: w.usage.AgentCPUSeconds - w.base.AgentCPUSeconds}
+}
+
+// Stops returns when something outside stopped the worker or its machine after a moment, on the
+// conductor's clock.
+func (w *Worker) Stops(sinceNS int64) (all []host.Stop) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.usage.Stops {
+		from, _ := w.Agent.clocks.toConductor(s.FromNS)
+		to, _ := w.Agent.clocks.toConductor(s.ToNS)
+		if to > max(from, sinceNS) && s.SleptNS >= 0 {
+			all = append(all, host.Stop{Why: s.Why, FromNS: max(from, sinceNS), ToNS: to, SleptNS: s.SleptNS})
+		}
+	}
+	return all
 }
 
 // Refresh translates the worker's times again, with all that is known of its clock by now.

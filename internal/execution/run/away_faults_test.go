@@ -242,6 +242,41 @@ func TestAnAgentThatIsStopped(t *testing.T) {
 	}
 }
 
+// A worker of an agent that is stopped alone, for 2 s, is told as that, on the agent's machine. What timed
+// out meanwhile is no fault of the store, which answered.
+func TestAWorkerOfAnAgentThatIsStopped(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	tries, _ := agentTries(t, "local:2", "4s", func(<-chan struct{}) {
+		pids := agentsOf(t)
+		if len(pids) != 2 {
+			t.Errorf("agents: %v", pids)
+			return
+		}
+		stopped := workersAmong(t, processes.Children(t, pids[1]))
+		signal(t, syscall.SIGSTOP, stopped...)
+		time.Sleep(2 * time.Second)
+		signal(t, syscall.SIGCONT, stopped...)
+	})
+	if len(tries) != 2 {
+		t.Fatalf("%d tries, expected one and its repetition", len(tries))
+	}
+	first := tries[0]
+	var seconds float64
+	for _, m := range first.Marks {
+		if m.Code == finding.MarkStoppedSignal && m.Params["agent"] == "local-2" {
+			seconds, _ = m.Params["seconds"].(float64)
+		}
+	}
+	if first.State != record.Marked || seconds < 1.5 || seconds > long.Seconds() {
+		t.Errorf("%s %s: %v", first.State, first.Error, first.Marks)
+	}
+	accusesNoStore(t, first)
+	for _, m := range first.CountedMarks() {
+		t.Log(finding.Text(m.Message))
+	}
+}
+
 // An agent that is stopped for good can't end its workers: its guard does, within its lease. The trial
 // fails for it and is run again, with a new agent where the run had started it.
 func TestAnAgentThatIsStoppedForGood(t *testing.T) {

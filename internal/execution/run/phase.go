@@ -140,7 +140,7 @@ type phase struct {
 	began   beginning
 	end     ending
 	outside outside
-	stops   *stops
+	stops   *host.StopWatch
 }
 
 // beginning is what the machine had done when the phase began.

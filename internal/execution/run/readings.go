@@ -81,7 +81,7 @@ var errNoRoom = errors.New("no room")
 
 // sample reads the counters and the machine and writes a line of the series. What that costs is
 // counted. An error that is errNoRoom ends no phase by itself.
-func (r *readings) sample(stops *stops, outside *outside, disk *diskWatch) (err error) {
+func (r *readings) sample(stops *host.StopWatch, outside *outside, disk *diskWatch) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	began := host.ThreadCPU()
@@ -110,9 +110,9 @@ func (r *readings) sample(stops *stops, outside *outside, disk *diskWatch) (err 
 	}
 	r.tested.follow()
 	usage := r.workers.addUsage(r.sampler.Sample())
-	stops.lookNow()
+	stops.Look()
 	s := r.line(parts, now, usage, at)
-	s.Stopped = stops.within(int64(start)+int64(r.lastAt*1e9), nowNS)
+	s.Stopped = stops.Within(int64(start)+int64(r.lastAt*1e9), nowNS)
 	r.most.see(usage)
 	r.keep(parts, now)
 	r.lastAt, r.usage = at, usage

@@ -34,7 +34,7 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 	r.StartSpreadNS, r.Gone, r.Agents = p.workers.startSpreadNS(), p.workers.gone, agents
 	r.Faults, r.Forgot = happened, p.forgot || p.tested.forgets(happened)
 	r.Runtime, r.Telemetry = p.workers.told(), &p.read.telemetry
-	r.Stops = p.stops.since(int64(p.workers.startNS()))
+	r.Stops = p.phaseStops()
 	r.Syncs = p.syncs.of(&r, p.began.synced)
 	if !p.workers.died() {
 		r.Process = p.process(now)

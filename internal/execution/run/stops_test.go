@@ -89,32 +89,24 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 	}
 }
 
-func TestStops_gaps_and_joins(t *testing.T) {
-	const ms = int64(1e6)
-	s := stops{processes: host.NewStopped(), lookedNS: 1000 * ms}
-	s.look(1050 * ms)
-	s.look(1500 * ms) // late, as on a busy machine
-	if len(s.all) > 0 {
-		t.Fatalf("a busy machine is a stop: %+v", s.all)
-	}
-	s.look(2500 * ms) // nothing ran
-	s.look(2550 * ms)
-	s.add(stop{why: host.StoppedSuspend, fromNS: 3000 * ms, toNS: 3050 * ms, sleptNS: 60_000 * ms})
-	s.add(stop{why: host.StoppedSuspend, fromNS: 3050 * ms, toNS: 3100 * ms, sleptNS: 1_000 * ms})
-	for _, c := range []struct {
-		from, to int64
-		want     string
-	}{{1000, 1500, ""}, {1400, 1600, host.StoppedGap}, {2500, 3000, ""}, {3000, 3010, host.StoppedSuspend}, {3100, 4000, ""}} {
-		if got := s.within(c.from*ms, c.to*ms); got != c.want {
-			t.Errorf("%d to %d ms: %q, want %q", c.from, c.to, got, c.want)
+func TestStopMarks(t *testing.T) {
+	const s = int64(1e9)
+	p := record.Phase{Name: "p", Stops: append(
+		stopsIn(2*s, []host.Stop{{Why: host.StoppedGap, FromNS: 2 * s, ToNS: 3 * s}, {Why: host.StoppedSuspend, FromNS: 4 * s, ToNS: 5 * s, SleptNS: 60 * s}}, ""),
+		stopsIn(2*s, []host.Stop{{Why: host.StoppedBySignal, FromNS: 6 * s, ToNS: 7 * s}, {Why: host.StoppedBySignal, FromNS: 8 * s, ToNS: 9 * s}}, "load1")...)}
+	var said []string
+	for _, m := range stopMarks(&p) {
+		if !m.Machine() || m.Fault() != finding.FaultStopped {
+			t.Errorf("%+v", m)
 		}
+		said = append(said, finding.Text(m.Message))
 	}
-	p := record.Phase{Name: "p", Stops: s.since(1600 * ms)}
-	if len(p.Stops) != 2 || p.Stops[0].At != 0 || p.Stops[0].Seconds != 0.9 || p.Stops[1].Seconds != 61.1 {
-		t.Fatalf("%+v", p.Stops)
+	want := []string{
+		"Assay itself did not run for 1.0 s, first at 0.00 s: it was stopped, the virtual machine was paused, or no CPU was free",
+		"the machine was suspended for 61.0 s, first at 2.00 s",
+		"a signal (SIGSTOP) stopped a worker on the agent load1 for 2.0 s, first at 4.00 s",
 	}
-	marks := stopMarks(&p)
-	if len(marks) != 2 || marks[0].Code != finding.MarkStoppedGap || marks[1].Code != finding.MarkStoppedSuspend || !marks[0].Machine() {
-		t.Errorf("%+v", marks)
+	if !slices.Equal(said, want) {
+		t.Errorf("%q, expected %q", said, want)
 	}
 }

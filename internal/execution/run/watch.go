@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/base/clock"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/clients"
 	"assay/internal/experiment/trace"
@@ -34,7 +35,7 @@ type progress struct {
 func (p *phase) watch(ctx context.Context) error {
 	p.observeBeginning()
 	p.stops = watchStops(p.clients, p.tested, p.faults != nil)
-	defer p.stops.end()
+	defer p.stops.End()
 	p.outside.asked = clock.MonotonicNS()
 	if err := p.workers.run(); err != nil && p.workers.died() {
 		return err
@@ -154,7 +155,7 @@ func (p *phase) waitUntil(ctx context.Context, moment time.Time) (done bool, err
 		if left <= 0 {
 			return false, nil
 		}
-		done, err := p.workers.await(min(left, lookEveryNS))
+		done, err := p.workers.await(min(left, host.LookEveryNS))
 		if done {
 			return true, err
 		}
@@ -183,7 +184,7 @@ func (p *phase) hangs(began time.Time) string {
 	}
 	busy := later(e.progress.at, dueSince(p.file, p.read.last.Acknowledged, began))
 	if idle := time.Since(busy); idle > min(patience, fullPatience) && idle > p.disk.patience(patience) {
-		if why := p.stops.now(); why != "" {
+		if why := p.stops.Now(); why != "" {
 			return fmt.Sprintf("it was stopped from outside (%s), and no operation ended for %.0f s", why, idle.Seconds())
 		}
 		if took := collected - e.progress.collected; took > idle.Seconds()/2 {
