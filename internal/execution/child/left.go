@@ -28,8 +28,8 @@ var (
 	ownMark    = sync.OnceValue(func() string { return markOf(os.Getpid()) })
 )
 
-// markOf names a process for good: the namespace of its number, the number, and its start in clock
-// ticks since boot. "": it is not there.
+// markOf names a process for good: the namespaces of its number and of its clocks, the number, and its
+// start in clock ticks since boot. "": it is not there.
 func markOf(pid int) string {
 	if start := statField(pid, startField); start != "" {
 		return fmt.Sprintf("%s-%d-%s", namespace(), pid, start)
@@ -37,14 +37,17 @@ func markOf(pid int) string {
 	return ""
 }
 
-// namespace is the number of this process's PID namespace. In another one, a container's, numbers
-// are of other processes.
-func namespace() string {
-	link, err := os.Readlink("/proc/self/ns/pid")
+// namespace is the numbers of this process's PID and time namespaces. In another PID namespace, a
+// container's, numbers are of other processes; in another time namespace the same process is told to
+// have begun at another time.
+func namespace() string { return namespaceOf("pid") + "." + namespaceOf("time") }
+
+func namespaceOf(kind string) string {
+	link, err := os.Readlink("/proc/self/ns/" + kind)
 	if err != nil {
 		return "0"
 	}
-	return strings.Trim(link, "pid:[]")
+	return strings.Trim(link, kind+":[]")
 }
 
 // The fields of /proc/PID/stat after the name, counted from 0: proc_pid_stat(5).
@@ -230,11 +233,15 @@ func endWhere(belongs func(pid int) bool) (ended []int) {
 	return ended
 }
 
-// ownerGone reads a mark: that of the owner, and the child's count. Of another namespace, nothing
-// is known.
+// ownerGone reads a mark: that of the owner, and the child's count. Of another PID namespace, nothing
+// is known; of another time namespace, only whether there is a process of that number.
 func ownerGone(name string) bool {
 	parts := strings.Split(name, "-")
-	if len(parts) != 4 || parts[0] != namespace() {
+	if len(parts) != 4 {
+		return false
+	}
+	numbers, clocks, _ := strings.Cut(parts[0], ".")
+	if numbers != namespaceOf("pid") {
 		return false
 	}
 	pid, err := strconv.Atoi(parts[1])
@@ -243,6 +250,9 @@ func ownerGone(name string) bool {
 	}
 	if _, err := os.Stat(filepath.Join("/proc", parts[1])); errors.Is(err, os.ErrNotExist) {
 		return true
+	}
+	if clocks != namespaceOf("time") {
+		return false
 	}
 	found := markOf(pid)
 	return found != "" && found != strings.Join(parts[:3], "-") // "": it ends just now, or can't be looked at
