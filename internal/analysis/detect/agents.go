@@ -13,8 +13,8 @@ import (
 // agentsShown is how many agents are told of by name: those that did the least.
 const agentsShown = 4
 
-// detectAgents says how far apart agents began, what each did, and which of them was at its own limit:
-// the rate of all is then less than the store's.
+// detectAgents says how far apart agents began, what each did, which of them was at its own limit (the rate
+// of all is then less than the store's), and whose link is slow.
 func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		starts, bound := finding.AgentStartsParams{At: atOf(t, r.Arm)}, map[string][]finding.AgentBoundParams{}
@@ -42,6 +42,10 @@ func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 		}
 		found = append(found, placed(t, r.Arm, starts), placed(t, r.Arm, agentRates(atOf(t, r.Arm), last)))
 		for _, a := range last.Agents {
+			if a.LinkSeconds > 0 {
+				found = append(found, placed(t, r.Arm, finding.AgentLinkParams{At: atOf(t, r.Arm), Agent: a.Name, Bytes: a.LinkBytes,
+					Seconds: a.LinkSeconds, ErrorNS: a.ClockErrorNS}))
+			}
 			if of := bound[a.Name]; 2*len(of) > len(used) {
 				found = append(found, placed(t, r.Arm, of[len(of)-1]))
 			}

@@ -5,6 +5,7 @@ const (
 	AgentStarts Code = "agent-starts"       // how far apart they began, and how well that is known
 	AgentRates  Code = "agent-rates"        // what each did
 	AgentBound  Code = "client-bound agent" // one of them, and which share of the load it did
+	AgentLink   Code = "agent-link"         // over which its counters come late
 
 	MarkAgentSilent  Code = "machine-disturbed agent-silent"  // for longer than a second
 	MarkAgentUnheard Code = "machine-disturbed agent-unheard" // to the end: it, or a worker of it, was lost
@@ -28,6 +29,11 @@ var _ = register(
 			`it used {{number .cpus}} of its {{number .limit}} CPUs.`,
 		Many:   `Agents are client-bound with {{list .Arms}} in {{list .Places}}: they used up their CPUs.`,
 		Remedy: "give that machine more CPUs or fewer threads, or add agents"},
+	Entry{Example: AgentLinkParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agent: "load2", Bytes: 812_000, Seconds: 13.5, ErrorNS: 4e7}, Severity: Notice,
+		Says: `The link to the agent {{.agent}} is slow: its last counts in {{.place}} of {{.arm}} took {{seconds .seconds}} ({{bytes .bytes}}). ` +
+			`They are whole; its clock is known to {{latency .error_ns}}.`,
+		Many:   `Links to agents are slow: their last counts took up to {{seconds .max_seconds}}. They are whole.`,
+		Remedy: "give the agent a link of its own to this machine, if its clock must be known better"},
 	Entry{Example: AgentSilentParams{Agent: "load2", Seconds: 2.1, AtS: 3.0}, Fault: FaultAgents,
 		Says: `nothing was heard of the agent {{.agent}} for {{seconds .seconds}}, first at {{moment .at_s}}: it was paused, or cut off`},
 	Entry{Example: AgentUnheardParams{Agent: "load2", AtS: 3.2, Least: 640, Most: new(uint64(1000))}, Fault: FaultAgents,
@@ -68,6 +74,17 @@ type AgentBoundParams struct {
 }
 
 func (AgentBoundParams) code() Code { return AgentBound }
+
+// AgentLinkParams: Bytes of counters took Seconds to come.
+type AgentLinkParams struct {
+	At
+	Agent   string
+	Bytes   uint64
+	Seconds float64
+	ErrorNS int64
+}
+
+func (AgentLinkParams) code() Code { return AgentLink }
 
 type AgentSilentParams struct {
 	Agent        string

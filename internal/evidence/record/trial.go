@@ -245,6 +245,10 @@ type AgentShare struct {
 	SilentSeconds float64 `json:"silent_s,omitempty"` // in stretches of a second at least in which nothing was heard of it
 	SilentAt      float64 `json:"silent_at_s,omitempty"`
 
+	// Its last counters, LinkBytes long, took LinkSeconds to come: more than a second. 0: they did not.
+	LinkBytes   uint64  `json:"link_bytes,omitempty"`
+	LinkSeconds float64 `json:"link_s,omitempty"`
+
 	// Unheard is what is not known of it, because it or a worker of it was lost: its counts are the least
 	// that it did. Nil: all was heard.
 	Unheard *Unheard `json:"unheard,omitempty"`

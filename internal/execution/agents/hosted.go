@@ -262,8 +262,9 @@ func (h *hosted) stop() {
 	}
 }
 
-// partBytesMax is what a part of a look has of counters, unless one thread has more.
-const partBytesMax = 256 << 10
+// partBytesMax is what a part of a look has of counters, unless one thread has more: little enough for
+// something to be heard of an agent each second over a link of 60 kB/s.
+const partBytesMax = 32 << 10
 
 // look sends what the worker's threads have counted, in parts that fit a message. All of it is read
 // before the first part is sent, at one moment as nearly as can be.

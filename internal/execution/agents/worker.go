@@ -29,10 +29,13 @@ type Worker struct {
 	process     int
 	first       int
 	count       int
-	since       int64 // looks with such a number or a lower one are not of this phase
-	applied     int64 // the newest look of which something was taken
-	look        int64 // the look that is waited for
-	parts       int   // of it that are missing; -1: none has come
+	since       int64     // looks with such a number or a lower one are not of this phase
+	applied     int64     // the newest look of which something was taken
+	look        int64     // the look that is waited for
+	parts       int       // of it that are missing; -1: none has come
+	partAt      time.Time // when one of them came, or the look was asked for
+	asked       time.Time // when it was
+	link        Link
 	took        chan struct{}
 	startNS     int64                 // when the phase was to begin, on the agent's clock
 	words       counters.ProcessWords // as the agent told them
@@ -300,6 +303,7 @@ func (w *Worker) looked(r *reply, tail []byte) error {
 		}
 	}
 	if r.ID == w.look {
+		w.partAt, w.link = time.Now(), Link{Bytes: w.link.Bytes + len(tail), Took: time.Since(w.asked)}
 		if w.parts < 0 {
 			w.parts = r.Of
 		}
@@ -325,10 +329,53 @@ func (w *Worker) translated() counters.ProcessWords {
 	return words
 }
 
+// Link is how long the newest look at a worker's counters took, and how many bytes of it came: over a slow
+// link they come later, and no less whole.
+type Link struct {
+	Bytes int
+	Took  time.Duration
+}
+
+// Link returns that of the newest look.
+func (w *Worker) Link() Link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.link
+}
+
 // Look reads the counters of some workers into their mirrors, all of which asked for at one moment,
 // and waits up to a time for them. complete says if all have come: what is missing is what it was.
 // Workers of agents that are lost are not waited for.
 func Look(workers []*Worker, histograms bool, patience time.Duration) (complete bool) {
+	ask(workers, histograms)
+	return await(workers, patience)
+}
+
+// arrivalPatience is how long the parts of a look may be apart: then one of them was lost, with a
+// connection that broke.
+const arrivalPatience = 5 * time.Second
+
+// LookOn goes on waiting for what [Look] has asked for, and asks anew those of whom nothing of it comes:
+// over a slow link, counters that are asked for again and again would never have come.
+func LookOn(workers []*Worker, histograms bool, patience time.Duration) (complete bool) {
+	var again, all []*Worker
+	for _, w := range workers {
+		w.mu.Lock()
+		missing, silent := w.parts != 0, time.Since(w.partAt) > arrivalPatience
+		w.mu.Unlock()
+		if !missing {
+			continue
+		}
+		all = append(all, w)
+		if silent {
+			again = append(again, w)
+		}
+	}
+	ask(again, histograms)
+	return await(all, patience)
+}
+
+func ask(workers []*Worker, histograms bool) {
 	var agents []*Agent
 	of := map[*Agent][]*Worker{}
 	for _, w := range workers {
@@ -347,9 +394,10 @@ func Look(workers []*Worker, histograms bool, patience time.Duration) (complete 
 		}
 		a.send(o)
 	}
+}
+
+func await(workers []*Worker, patience time.Duration) (complete bool) {
 	complete = true
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	over := make(chan struct{})
 	stop := time.AfterFunc(patience, func() { close(over) })
 	defer stop.Stop()
@@ -368,7 +416,8 @@ func Look(workers []*Worker, histograms bool, patience time.Duration) (complete 
 func (w *Worker) expect(look int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.look, w.parts = look, -1
+	w.look, w.parts, w.asked, w.link = look, -1, time.Now(), Link{}
+	w.partAt = w.asked
 	select {
 	case <-w.took:
 	default:

@@ -435,6 +435,37 @@ func TestAnAgentBehindASlowLink(t *testing.T) {
 	}
 }
 
+// Over a link of 20 kB/s the last counts of many threads take seconds: they come whole, the agent is not taken
+// for paused or cut off meanwhile, and its link is told to be slow. The other one is not.
+func TestAnAgentBehindALinkOf20KB(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	endpoint := natsOf(t)
+	link := loopback.NewLink(t, endpoint)
+	link.Slow(20*time.Millisecond, 20<<10)
+	joining(t, link.Endpoint)
+	joining(t, endpoint)
+	text := strings.NewReplacer("threads: 2}", "threads: 64}", "operations: 4000", "operations: 60000").Replace(agentsRun) + "agents: join:2\n"
+	directory := runServer(context.Background(), t, installed(t, "redis"), live.NewPlain(discard{}), text, withAgents(t), joinsAt(endpoint))
+	trial := trialOf(t, directory, "redis")
+	if trial.Error != "" || len(trial.Phases) != 3 {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	p := &trial.Phases[1]
+	if done := outcomes(p); done.Done() != 60000 || p.Unfinished > 0 || len(p.Agents) != 2 {
+		t.Errorf("%d operations, %d unfinished", done.Done(), p.Unfinished)
+	}
+	outcomesAddUp(t, p)
+	slow, near := p.Agents[0], p.Agents[1]
+	if slow.LinkSeconds < near.LinkSeconds {
+		slow, near = near, slow
+	}
+	if slow.LinkSeconds < 1 {
+		t.Errorf("the last counts are said to have taken %.1f s, %d bytes; of the other agent %.1f s", slow.LinkSeconds, slow.LinkBytes, near.LinkSeconds)
+	}
+	accusesNoStore(t, trial)
+}
+
 // throttled makes a cgroup that lets its processes use a tenth of a CPU, and returns what moves a
 // process there.
 func throttled(t *testing.T) (tasks string) {

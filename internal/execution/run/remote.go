@@ -55,7 +55,7 @@ const agentsPatience = 500 * time.Millisecond
 // this moment.
 func (w *workers) lookLast() (fresh bool) {
 	fresh = true
-	for !w.look(true, time.Second) {
+	for done := w.look(true, time.Second); !done; done = agents.LookOn(w.awayShares(), true, time.Second) {
 		if w.loseLost() {
 			fresh = false
 		}
@@ -183,6 +183,9 @@ func (w *workers) stopAgents() {
 	}
 }
 
+// lateCounts is how long an agent's last counters may take without its link being told to be slow.
+const lateCounts = time.Second
+
 // agentShares are what each agent did of the phase, in the order of its threads.
 func (w *workers) agentShares() (all []record.AgentShare) {
 	at := map[*agents.Agent]int{}
@@ -217,6 +220,8 @@ func (w *workers) agentShares() (all []record.AgentShare) {
 		r.CPUSeconds, r.RSSBytes, r.AgentCPUSeconds = r.CPUSeconds+used.CPUSeconds, r.RSSBytes+used.RSSBytes, max(r.AgentCPUSeconds, used.AgentCPUSeconds)
 		if !s.heard {
 			r.Unheard = w.unheardOf(s, r.Unheard)
+		} else if link := s.client.Away.Link(); link.Took > lateCounts {
+			r.LinkBytes, r.LinkSeconds = r.LinkBytes+uint64(link.Bytes), max(r.LinkSeconds, link.Took.Seconds())
 		}
 		if ns, errorNS := s.client.Away.Start(); ns > 0 {
 			r.StartNS, r.ClockErrorNS = max(r.StartNS, ns-w.startAt), max(r.ClockErrorNS, errorNS)
