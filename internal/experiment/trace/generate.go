@@ -89,6 +89,7 @@ type generator struct {
 	stepClass    []uint8 // of the steps of a request whose values have a length of their own
 	draw         func(random) uint64
 	newest       *zipf // latest
+	load         *Load // a rate that changes over time; nil: it is one, or there is none
 	visiting     bool  // a lap is made of whole passes over the records
 	passes       uint64
 	shuffles     []permutation // of each pass
@@ -105,6 +106,9 @@ func (g *generator) generate() error {
 		return g.loadByLaps()
 	}
 	g.prepareMix()
+	if err := g.prepareLoad(); err != nil {
+		return err
+	}
 	if err := g.prepareOrder(); err != nil {
 		return err
 	}
@@ -225,6 +229,25 @@ func (g *generator) prepareMix() {
 	}
 }
 
+// prepareLoad limits the operations to those that a rate over time comes to, and a lap to all of them:
+// gaps that change do not repeat.
+func (g *generator) prepareLoad() (err error) {
+	if len(g.Segments) == 0 {
+		return nil
+	}
+	if g.load, err = NewLoad(g.Segments); err != nil {
+		return err
+	}
+	operations := g.load.Operations()
+	if g.Limit == 0 || operations < g.Limit {
+		g.Limit = operations
+	}
+	if g.Limit > g.entriesMax() {
+		return g.tooLong(g.Limit)
+	}
+	return nil
+}
+
 func (g *generator) prepareOrder() error {
 	if g.Records == 0 || g.Order.Distribution == Counting {
 		return nil
@@ -266,8 +289,14 @@ func (g *generator) prepareVisits() error {
 		return g.tooLong(needed)
 	}
 	part := (g.Records + uint64(g.Threads) - 1) / uint64(g.Threads)
-	if g.passes = 1; !g.Load {
+	switch {
+	case g.load != nil:
+		each := (g.Limit + uint64(g.Threads) - 1) / uint64(g.Threads) * uint64(max(g.Batch, 1))
+		g.passes = each/max(g.Records/uint64(g.Threads), 1) + 1
+	case !g.Load:
 		g.passes = max(uint64(g.lap)/part, 1)
+	default:
+		g.passes = 1
 	}
 	if g.Order.Distribution == Shuffled {
 		for pass := range g.passes {
@@ -278,6 +307,9 @@ func (g *generator) prepareVisits() error {
 }
 
 func (g *generator) tooLong(entries uint64) error {
+	if g.load != nil {
+		return fmt.Errorf("the rate comes to more than the %d entries that a trace may have: take a lower rate or a shorter phase", g.entriesMax())
+	}
 	remedy := "take fewer records, a limit on operations or an order that draws at random"
 	if g.Load {
 		remedy = "take fewer records, or load sequentially with records a multiple of the batch"

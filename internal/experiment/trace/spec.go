@@ -45,7 +45,10 @@ type Spec struct {
 	// Poisson. The times of a lap are scaled so that its rate is exactly that.
 	Rate     float64
 	Arrivals Arrivals
-	EndNS    uint64 // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
+	// Segments are a rate that changes over time, from the group's begin on; Rate is then their mean.
+	// They end the group's operations, and no thread laps.
+	Segments []Segment `json:",omitempty"`
+	EndNS    uint64    // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
 
 	HandleTimes bool   // how long each take of a handle takes is counted, for all groups
 	TimedEvery  uint64 // one operation in so many is timed, for all groups; 0: every operation
@@ -153,6 +156,9 @@ func (s *Spec) check() error {
 	}
 	if s.Arrivals != "" && s.Arrivals != Poisson && s.Arrivals != Constant {
 		return fmt.Errorf("arrivals %q: expected poisson or constant", s.Arrivals)
+	}
+	if len(s.Segments) > 0 && s.Rate == 0 {
+		return errors.New("segments of a rate without their mean")
 	}
 	if s.EndNS != 0 && s.Rate == 0 {
 		return errors.New("an end without a rate: closed load ends at the deadline that the worker is given")

@@ -64,7 +64,10 @@ func (t *threadGenerator) reserve(limit uint64) {
 	if len(t.Request) > 0 {
 		each += uint64(len(t.Request))
 	}
-	if t.visiting {
+	switch {
+	case t.load != nil:
+		entries = limit * each
+	case t.visiting:
 		entries = t.passes * (t.to - t.from) * each
 	}
 	single := t.members.values == nil
@@ -91,6 +94,8 @@ func (t *threadGenerator) ended(limit uint64) bool {
 	switch {
 	case t.Limit > 0 && uint64(len(t.starts)) >= limit:
 		return true
+	case t.load != nil:
+		return false
 	case t.visiting:
 		return t.visitedAll()
 	}
@@ -251,7 +256,11 @@ func (g *generator) finish(t *threadGenerator, stride uint64) Thread {
 		limited, operations = true, uint64(len(t.starts))
 	}
 	if g.Rate > 0 && len(t.starts) > 0 {
-		due, lapNS := g.due(t.number, len(t.starts))
+		times := g.due
+		if g.load != nil {
+			times = g.dueOverTime
+		}
+		due, lapNS := times(t.number, len(t.starts))
 		if g.EndNS > 0 { // both count from the group's begin here
 			before := dueBefore(due, lapNS, g.EndNS)
 			if !limited || before < operations {
