@@ -257,7 +257,7 @@ func noteText(p experiment.Phase) string {
 	}
 	add(p.From > 0, "from "+p.From.String()+" on")
 	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
-	add(p.Rate > 0, "open load, "+format.Rate(p.Rate)+", "+string(p.Arrivals)+" arrivals")
+	add(p.Rate > 0, "open load, "+p.RateText()+", "+string(p.Arrivals)+" arrivals")
 	add(p.Threads > 0, experiment.TasksText(p.Threads, p.Processes))
 	add(p.Unmeasured, "not in the tables")
 	add(p.Optional, "optional")

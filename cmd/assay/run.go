@@ -60,7 +60,7 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"operations", "phases.*.operations", "`number` of operations of each measured phase"},
 	{"order", "phases.*.order", "key `order`: uniform, zipfian, shuffled, sequential …"},
 	{"batch", "phases.*.batch", "`number` of writes in a batch"},
-	{"rate", "phases.*.rate", "`operations` a second, whether stores keep up or not (open load)"},
+	{"rate", "phases.*.rate", "`operations` a second, whether stores keep up or not (open load); 1000..20000: a ramp"},
 	{"arrivals", "phases.*.arrivals", "how the operations of a rate are `spread`: poisson (default) or constant"},
 	{"handles", "handles", "how threads `share` handles: shared, per_thread, pool(8), per_operation"},
 	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
@@ -364,7 +364,11 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 			"--set phases.NAME.mix='{read: 95, update: 5}' changes a phase", args[0])
 	}
 	text, name, err := experimentSource(args[0], drivers)
-	return read.Source{Text: text, Name: name, Changes: changes}, err
+	folder := ""
+	if isFile(args[0]) && args[0] != "-" {
+		folder = filepath.Dir(args[0])
+	}
+	return read.Source{Text: text, Name: name, Folder: folder, Changes: changes}, err
 }
 
 func notADriver(argument string, isFile bool) error {

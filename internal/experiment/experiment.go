@@ -214,7 +214,10 @@ type Phase struct {
 
 	Duration   time.Duration `json:"duration_ns,omitempty"`
 	Operations uint64        `json:"operations,omitempty"` // in all, over the threads; 0: until Duration
-	Rate       float64       `json:"rate,omitempty"`       // operations a second in all, open load; 0: closed load
+	Rate       float64       `json:"rate,omitempty"`       // operations a second in all, open load, of Segments the mean; 0: closed load
+	// Segments are a rate that changes over time, one after the other from the begin on. None: it does
+	// not change.
+	Segments []trace.Segment `json:"segments,omitempty"`
 	// Arrivals is how operations of open load are spread in time, trace.Poisson or trace.Constant.
 	// "": closed load, or open load of a run that is older than the field: trace.Poisson.
 	Arrivals   trace.Arrivals `json:"arrivals,omitempty"`

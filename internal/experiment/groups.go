@@ -57,17 +57,19 @@ func (p Phase) ThreadsIn(c Cell) (threads int) {
 }
 
 // Lasting returns the phase with another duration. Its groups begin and end, and its faults
-// happen, at the same share of it.
+// happen, at the same share of it, and a rate that changes over time does so in as much of it.
 func (p Phase) Lasting(duration time.Duration) Phase {
 	if duration == p.Duration || p.Duration == 0 {
 		return p
 	}
 	share := float64(duration) / float64(p.Duration)
 	p.Duration, p.Groups = duration, slices.Clone(p.Groups)
+	p.Segments = lastingSegments(p.Segments, share)
 	for i := range p.Groups {
 		g := &p.Groups[i]
 		g.From = time.Duration(share * float64(g.From))
 		g.Duration = time.Duration(share * float64(g.Duration))
+		g.Segments = lastingSegments(g.Segments, share)
 	}
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {

@@ -194,6 +194,8 @@ type Phase struct {
 	BehindNS uint64 `json:"behind_ns,omitempty"`
 
 	Milestones *Milestones `json:"milestones,omitempty"` // nil: the experiment asks for none
+	// Intervals are what became of a rate that changes over time; none: it does not.
+	Intervals []Interval `json:"intervals,omitempty"`
 
 	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase

@@ -26,19 +26,23 @@ type part struct {
 
 	milestones *milestones
 	turns      *turns
+	overTime   *overTime
 }
 
 // partsOf finds the parts of a phase in its files.
 func partsOf(asked *experiment.Phase, file *trace.File, c *counters.File) (parts []*part) {
 	of := asked.Parts()
 	if len(asked.Groups) == 0 {
-		return []*part{newPart(&of[0], file, c)}
+		p := newPart(&of[0], file, c)
+		p.overTime = newOverTime(p.asked, p.file, p.counts)
+		return []*part{p}
 	}
 	bounds := file.GroupThreads()
 	for i := range of {
 		from, to := bounds[i], bounds[i+1]
 		p := newPart(&of[i], file.Part(from, to), c.Part(from, to))
 		p.first, p.slots = from, p.file.Does()
+		p.overTime = newOverTime(p.asked, p.file, p.counts)
 		parts = append(parts, p)
 	}
 	return parts
@@ -147,6 +151,8 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		worked := p.counters.Thread(i).NowNS
 		r.ThreadsNS += int64(worked - min(worked, p.file.Threads[i].FromNS))
 	}
+	p.overTime.look(phase.elapsedNS, p.counters)
+	r.Intervals = p.overTime.result(phase.elapsedNS)
 	if r.Open {
 		r.Late = lateness(p.last)
 		end, last := phase.elapsedNS, phase.elapsedNS

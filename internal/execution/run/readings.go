@@ -129,6 +129,34 @@ func (r *readings) sample(stops *host.StopWatch, outside *outside, disk *diskWat
 	return err
 }
 
+// wantsLook returns how soon the end of an interval of a rate over time is to be looked at; false: no
+// part has one, or it is not known when the threads began.
+func (r *readings) wantsLook() (in time.Duration, wanted bool) {
+	start := r.workers.startNS()
+	for _, p := range r.parts {
+		if at, wants := p.overTime.wanted(); wants && start > 0 {
+			until := at - time.Duration(clock.MonotonicNS()-int64(start))
+			if !wanted || until < in {
+				in, wanted = until, true
+			}
+		}
+	}
+	return in, wanted
+}
+
+// lookOverTime looks at the parts whose rate changes over time.
+func (r *readings) lookOverTime() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := host.ThreadCPU()
+	defer func() { r.telemetry.CPUSeconds += (host.ThreadCPU() - began).Seconds() }()
+	r.workers.look(true, min(r.sampleEvery/2, agentsPatience))
+	at := clock.MonotonicNS() - int64(r.workers.startNS())
+	for _, p := range r.parts {
+		p.overTime.look(at, p.counters)
+	}
+}
+
 // line is what happened since the sample before.
 func (r *readings) line(parts []counters.Sample, now counters.Sample, usage host.Usage, at float64) record.Sample {
 	s := record.Sample{Phase: r.request.Phase, At: at, Seconds: at - r.lastAt}

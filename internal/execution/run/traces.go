@@ -73,7 +73,7 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		},
 		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: t.endpoints,
-		Limit: p.Operations, Rate: p.Rate, Arrivals: p.Arrivals, ThreadEntries: t.entries, Stopped: t.stopped,
+		Limit: p.Operations, Rate: p.Rate, Segments: p.Segments, Arrivals: p.Arrivals, ThreadEntries: t.entries, Stopped: t.stopped,
 		FromNS: uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
 	}
 	if p.Rate > 0 && p.Duration > 0 {

@@ -155,9 +155,16 @@ func (p *phase) waitUntil(ctx context.Context, moment time.Time) (done bool, err
 		if left <= 0 {
 			return false, nil
 		}
+		look, wanted := p.read.wantsLook()
+		if wanted {
+			left = min(left, max(look, 0))
+		}
 		done, err := p.workers.await(min(left, host.LookEveryNS))
 		if done {
 			return true, err
+		}
+		if wanted && look <= left {
+			p.read.lookOverTime()
 		}
 		if ctx.Err() != nil && p.end.why == "" {
 			return false, nil

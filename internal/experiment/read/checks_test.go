@@ -65,6 +65,9 @@ var traceChecks = map[string]judged{
 	"thread entries, entries and endpoints can't be negative":                          {unreachable: "no field sets them"},
 	"rate %v: expected 0 to 1e9 operations a second":                                   {mistake: phases(loading, "{name: r, mix: {read: 1}, rate: 1.1e9, for: 1s}"), says: "at most 1e9 operations a second"},
 	"arrivals %q: expected poisson or constant":                                        {unreachable: "no field sets them"},
+	"segments of a rate without their mean": {unreachable: "the resolver sets both"},
+	"the rate comes to more than the %d entries that a trace may have: take a lower rate or a shorter phase": {
+		mistake: phases(loading, "{name: r, mix: {read: 1}, rate: [{at: 100000, for: 2h}]}"), says: "that fit a trace"},
 	"an end without a rate: closed load ends at the deadline that the worker is given": {unreachable: "the conductor gives an end to open load alone"},
 	"a load has no mix":    {mistake: phases("{name: load, load: true, mix: {read: 1}}"), says: "a load has no mix"},
 	"a load of no records": {mistake: "records: 0", says: "no records"},

@@ -43,6 +43,7 @@
 //	options.go   the options of drivers and servers
 //	phases.go    phases
 //	queries.go   queries
+//	rates.go     rates, also those that change over time
 //	request.go   requests of several steps
 //	server.go    servers and endpoints
 //	stores.go    stores

@@ -179,7 +179,7 @@ type WorkFile struct {
 	Query      *QueryFile         `yaml:"query" jsonschema_description:"What queries and counts look for."`
 	For        DurationForm       `yaml:"for" jsonschema_description:"How long it lasts."`
 	Operations *Count             `yaml:"operations" jsonschema_description:"How many operations it does, over all threads. With for as well, it ends with the first of the two."`
-	Rate       *float64           `yaml:"rate" jsonschema_description:"Operations a second over all threads, whether the store keeps up or not (open load). Default: none, closed load."`
+	Rate       *RateForm          `yaml:"rate" jsonschema_description:"Operations a second over all threads, whether the store keeps up or not (open load): a number, 1000..20000 for a ramp over the whole phase, or a list of segments. Default: none, closed load."`
 	Arrivals   ArrivalsForm       `yaml:"arrivals" jsonschema_description:"How the operations of a rate are spread in time: poisson, as independent users come, or constant, evenly. Default: poisson."`
 	Threads    *TasksForm         `yaml:"threads" jsonschema_description:"Its threads, or {processes: N}. Default: those of the cell."`
 	Milestones *Count             `yaml:"milestones" jsonschema_description:"Say when each thread had done each so many operations. Default: it is not told."`

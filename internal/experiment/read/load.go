@@ -13,6 +13,9 @@ type Source struct {
 	Name    string   // what errors call it; "": no file of the user's, so errors show no line of it
 	Changes []Change // applied in order, after the scale's
 
+	// Folder is where files that the experiment names are looked for; "": where Assay runs.
+	Folder string
+
 	// FromStores leaves durability and keys to the stores where neither file nor changes give them:
 	// the strongest class that all stores reach.
 	FromStores bool
@@ -104,7 +107,7 @@ func (s Source) load(root *node, drivers Drivers) (*Loaded, *Error) {
 	if err := decode(root, reflect.ValueOf(&file).Elem(), ""); err != nil {
 		return nil, err
 	}
-	r := resolver{root: root, file: &file, drivers: drivers, follows: followed(changes), fromStores: s.FromStores, notes: notes}
+	r := resolver{root: root, file: &file, drivers: drivers, follows: followed(changes), fromStores: s.FromStores, folder: s.Folder, notes: notes}
 	e, err := r.resolve(scale)
 	if err != nil {
 		return nil, err

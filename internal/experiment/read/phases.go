@@ -69,7 +69,7 @@ func (r workResolver) phase(i int, p PhaseFile) (experiment.Phase, *Error) {
 	if err := r.loadOrMix(i, p); err != nil {
 		return experiment.Phase{}, err
 	}
-	if !p.Load && p.For == 0 && orCount64(p.Operations, 0) == 0 {
+	if !p.Load && p.For == 0 && orCount64(p.Operations, 0) == 0 && !p.Rate.changes() {
 		return experiment.Phase{}, r.fail(r.in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
 	}
 	return r.work(p, asked)
@@ -79,9 +79,9 @@ func (r workResolver) phase(i int, p PhaseFile) (experiment.Phase, *Error) {
 func (r workResolver) work(p PhaseFile, asked []experiment.AskedQuery) (experiment.Phase, *Error) {
 	resolved := experiment.Phase{
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
-		Rate: orNumber(p.Rate, 0), Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
+		Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
-	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.steps, r.batch, r.scan, r.order} {
+	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.batch, r.scan, r.order} {
 		if err := part(p, &resolved); err != nil {
 			return experiment.Phase{}, err
 		}
@@ -160,16 +160,6 @@ func (r workResolver) mix(p PhaseFile) *Error {
 func (r workResolver) amounts(p PhaseFile, resolved *experiment.Phase) *Error {
 	if resolved.Operations > operationsMax {
 		return r.fail(r.in("operations"), "at most %d operations in a phase, not %d", int64(operationsMax), resolved.Operations)
-	}
-	if p.Rate != nil && (*p.Rate <= 0 || *p.Rate > rateMax) {
-		return r.fail(r.in("rate"), "a rate is above 0 and at most 1e9 operations a second, not %v", *p.Rate)
-	}
-	if p.Rate == nil && p.Arrivals != "" {
-		return r.fail(r.in("arrivals"), "the phase %s has no rate: arrivals spread the operations of a rate", p.Name).
-			hint("expected rate: OPERATIONS_A_SECOND beside it")
-	}
-	if p.Rate != nil {
-		resolved.Arrivals = trace.Arrivals(orText(string(p.Arrivals), string(trace.Poisson)))
 	}
 	if p.Threads != nil {
 		resolved.Threads, resolved.Processes = p.Threads.total(), int(min(p.Threads.Processes, trace.ProcessesMax+1))

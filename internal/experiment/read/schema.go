@@ -63,8 +63,7 @@ func workSchema(s *jsonschema.Schema) {
 		s.Properties.Set("order", orShort(enumOf(experiment.Distributions), order))
 	}
 	if rate, ok := s.Properties.Get("rate"); ok {
-		thousand := &jsonschema.Schema{Type: "string", Pattern: `^[0-9][0-9_.]*[kKmMgG]$`}
-		s.Properties.Set("rate", &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, thousand}, Description: rate.Description})
+		s.Properties.Set("rate", rateSchema(rate.Description))
 	}
 	weights := jsonschema.NewProperties()
 	for _, name := range mixNames() {
@@ -74,6 +73,18 @@ func workSchema(s *jsonschema.Schema) {
 		mix.Properties, mix.AdditionalProperties = weights, jsonschema.FalseSchema
 		mix.PatternProperties = map[string]*jsonschema.Schema{`^(query|count|delete):[^: ]+$`: {Type: "number", Minimum: "0"}}
 	}
+}
+
+// rateSchema is a number, a ramp over the whole phase, or segments.
+func rateSchema(description string) *jsonschema.Schema {
+	const number = `[0-9][0-9_.]*[kKmMgG]?`
+	thousand := &jsonschema.Schema{Type: "string", Pattern: `^` + number + `(\.\.` + number + `)?$`}
+	reflector := jsonschema.Reflector{FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
+	segment := reflector.Reflect(&SegmentFile{})
+	segment.Version = ""
+	one := uint64(1)
+	segments := &jsonschema.Schema{Type: "array", Items: segment, MinItems: &one}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, thousand, segment, segments}, Description: description}
 }
 
 // nameTasks lets threads have its other name.

@@ -53,6 +53,10 @@ var synonyms = map[reflect.Type]map[string]string{
 		"rps": "rate", "ops_per_second": "rate", "arrival": "arrivals", "pacing": "arrivals", "proportions": "mix",
 		"load": "load of a phase", "unmeasured": "unmeasured of the phase", "optional": "optional of the phase",
 	},
+	reflect.TypeFor[SegmentFile](): {
+		"start": "from", "begin": "from", "end": "to", "target": "to", "rate": "at", "duration": "over, or for of a step",
+		"ramp": "from and to", "step": "at", "period": "every, or period of a sine", "base": "above", "csv": "file", "length": "for",
+	},
 	reflect.TypeFor[ValuesFile](): {"size": "bytes", "length": "bytes", "compressible": "repeated", "lengths": "sizes"},
 	reflect.TypeFor[KeysFile]():   {"size": "bytes", "length": "bytes", "type": "format"},
 	reflect.TypeFor[SizeFile]():   {"size": "bytes", "length": "bytes", "share": "weight"},

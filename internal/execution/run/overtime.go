@@ -1,0 +1,303 @@
+package run
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"sync/atomic"
+	"time"
+
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/trace"
+)
+
+// overTime follows a part whose rate changes over time, interval by interval. Workers count for the
+// whole phase alone: what an interval has is the difference of two looks. Which operations came in
+// between is known of each thread, as it does them in their order, and so is when they were due. A
+// nil one follows nothing.
+type overTime struct {
+	file      *trace.File
+	begin     int64 // of the part, ns since the phase's start
+	intervals []record.Interval
+	threads   []threadOverTime
+	lanes     []laneOverTime
+	counted   []int // slots that a rate counts
+
+	at   int64 // of the last look
+	next int   // the first interval whose end was not looked at
+}
+
+// threadOverTime is a thread's operations by the interval in which they are due.
+type threadOverTime struct {
+	starts []uint32 // entry of each operation; nil: each entry is one
+	due    []uint64
+	// before are how many of its operations are due before each interval, and at last before the end.
+	before       []int
+	begun, ended int // at the last look
+}
+
+// laneOverTime is some threads whose histograms are read as one: a thousand threads of their own would
+// be 40 MB.
+type laneOverTime struct {
+	threads  []int
+	response [histogram.Buckets]uint64 // at the last look
+	late     [counters.LatenessWords]uint64
+	latest   int // the last interval of which an operation ended
+}
+
+const lanesOverTime = 64
+
+func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot int) bool) *overTime {
+	if len(asked.Segments) == 0 {
+		return nil
+	}
+	o := &overTime{file: file, begin: int64(asked.From), at: int64(asked.From)}
+	for _, i := range experiment.Intervals(asked.Segments) {
+		o.intervals = append(o.intervals, record.Interval{Stretch: i.Stretch, FromNS: o.begin + int64(i.From), ToNS: o.begin + int64(i.To), Response: histogram.New()})
+	}
+	for slot := range file.Operations {
+		if counted(slot) {
+			o.counted = append(o.counted, slot)
+		}
+	}
+	o.lanes = make([]laneOverTime, min(len(file.Threads), lanesOverTime))
+	for i := range file.Threads {
+		o.lanes[i%len(o.lanes)].threads = append(o.lanes[i%len(o.lanes)].threads, i)
+		o.threads = append(o.threads, o.thread(&file.Threads[i]))
+	}
+	return o
+}
+
+func (o *overTime) thread(t *trace.Thread) threadOverTime {
+	thread := threadOverTime{due: t.Due}
+	if slices.ContainsFunc(o.file.Operations, func(op trace.Operation) bool { return op == trace.Batch || op == trace.Request }) {
+		thread.starts = startsOf(t)
+		thread.due = nil
+		for _, start := range thread.starts {
+			thread.due = append(thread.due, t.Due[start])
+		}
+	}
+	for _, i := range o.intervals {
+		thread.before = append(thread.before, dueBefore(thread.due, i.FromNS))
+	}
+	thread.before = append(thread.before, len(thread.due))
+	return thread
+}
+
+// startsOf returns the entries with which a thread's operations begin.
+func startsOf(t *trace.Thread) (starts []uint32) {
+	inRequest := false
+	requests := t.HasRequests()
+	for p, e := range t.Entries {
+		if !e.IsMember() && !inRequest {
+			starts = append(starts, uint32(p))
+		}
+		inRequest = requests && e.Operation() != trace.Request
+	}
+	return starts
+}
+
+func dueBefore(due []uint64, ns int64) int {
+	n, _ := slices.BinarySearch(due, uint64(max(ns, 0)))
+	return n
+}
+
+// operations returns how many operations the first entries are, whole or begun.
+func (t *threadOverTime) operations(entries uint64) int {
+	if t.starts == nil {
+		return int(min(entries, uint64(len(t.due))))
+	}
+	return sort.Search(len(t.starts), func(i int) bool { return uint64(t.starts[i]) >= entries })
+}
+
+// leadNS is how long before the end of a stretch a look is due beside the one at its end: what comes
+// between two looks is parted by numbers, and there one rate follows another.
+const leadNS = int64(10 * time.Millisecond)
+
+// wanted returns when the next look is due, since the phase's start: at the end of an interval.
+func (o *overTime) wanted() (at time.Duration, wanted bool) {
+	if o == nil || o.next == len(o.intervals) {
+		return 0, false
+	}
+	interval := &o.intervals[o.next]
+	endsStretch := o.next == len(o.intervals)-1 || o.intervals[o.next+1].Stretch != interval.Stretch
+	if before := interval.ToNS - min(leadNS, (interval.ToNS-interval.FromNS)/4); endsStretch && o.at < before {
+		return time.Duration(before), true
+	}
+	return time.Duration(interval.ToNS), true
+}
+
+// look reads the counters, so long after the phase began.
+func (o *overTime) look(at int64, c *counters.File) {
+	if o == nil || at <= o.at {
+		return
+	}
+	begun, ended := make([]int, len(o.threads)), make([]int, len(o.threads))
+	for i := range o.threads {
+		head := c.Thread(i)
+		ended[i] = o.threads[i].operations(atomic.LoadUint64(&head.Acknowledged))
+		begun[i] = max(o.threads[i].operations(atomic.LoadUint64(&head.Attempted)), ended[i])
+	}
+	for i := range o.lanes {
+		o.lookAtLane(&o.lanes[i], ended, c)
+	}
+	o.passEnds(at, begun, ended)
+	for i := range o.threads {
+		o.threads[i].begun, o.threads[i].ended = begun[i], ended[i]
+	}
+	o.at = at
+}
+
+// passEnds takes down how far threads had come at the end of each interval since the last look: each
+// thread at its mean rate between the looks.
+func (o *overTime) passEnds(at int64, begun, ended []int) {
+	from := o.at
+	was := make([]int, len(o.threads)) // begun, at the end of the interval before
+	wasEnded := make([]int, len(o.threads))
+	for i := range o.threads {
+		was[i], wasEnded[i] = o.threads[i].begun, o.threads[i].ended
+	}
+	for k := o.next; k < len(o.intervals); k++ {
+		interval := &o.intervals[k]
+		end := min(interval.ToNS, at)
+		share := float64(end-from) / float64(at-from)
+		interval.Backlog, interval.BehindNS = 0, 0
+		for i := range o.threads {
+			t := &o.threads[i]
+			by := t.begun + int(math.Round(share*float64(begun[i]-t.begun)))
+			endedBy := t.ended + int(math.Round(share*float64(ended[i]-t.ended)))
+			interval.Begun += uint64(by - was[i])
+			interval.Ended += uint64(endedBy - wasEnded[i])
+			was[i], wasEnded[i] = by, endedBy
+			if due := dueBefore(t.due, end); due > by {
+				interval.Backlog += uint64(due - by)
+				interval.BehindNS = max(interval.BehindNS, uint64(end)-t.due[by])
+			}
+		}
+		if interval.ToNS > at {
+			return
+		}
+		o.next = k + 1
+	}
+}
+
+// lookAtLane adds what a lane's threads counted since the last look to the intervals in which that was
+// due.
+func (o *overTime) lookAtLane(lane *laneOverTime, ended []int, c *counters.File) {
+	shares := o.sharesOf(lane, ended)
+	var now [histogram.Buckets]uint64
+	for _, i := range lane.threads {
+		for _, slot := range o.counted {
+			buckets := c.Response(i, slot)
+			for b := range buckets {
+				now[b] += atomic.LoadUint64(&buckets[b])
+			}
+		}
+	}
+	carry := make([]float64, len(shares))
+	for b, n := range now {
+		if n > lane.response[b] {
+			deal(n-lane.response[b], shares, carry, func(k int, part uint64) { o.intervals[k].Response.Counts[b] += part })
+		}
+	}
+	lane.response = now
+	var late [counters.LatenessWords]uint64
+	for _, i := range lane.threads {
+		head := c.Thread(i)
+		for word := range head.Late {
+			late[word] += atomic.LoadUint64(&head.Late[word])
+		}
+	}
+	clear(carry)
+	for word, n := range late {
+		if n > lane.late[word] {
+			deal(n-lane.late[word], shares, carry, func(k int, part uint64) {
+				if o.intervals[k].Late == nil {
+					o.intervals[k].Late = make([]uint64, counters.LatenessWords)
+				}
+				o.intervals[k].Late[word] += part
+			})
+		}
+	}
+	lane.late = late
+}
+
+// shareOf is an interval and how much of something is of it.
+type shareOf struct {
+	interval int
+	share    float64
+}
+
+// sharesOf returns in which intervals the operations were due that a lane's threads ended since the
+// last look. What was counted a moment before its operation is known to have ended is of the last one.
+func (o *overTime) sharesOf(lane *laneOverTime, ended []int) (shares []shareOf) {
+	counts := map[int]int{}
+	all := 0
+	for _, i := range lane.threads {
+		t := &o.threads[i]
+		from, to := t.ended, ended[i]
+		for k := max(sort.SearchInts(t.before, from+1)-1, 0); from < to && k < len(o.intervals); k++ {
+			if n := min(to, t.before[k+1]) - from; n > 0 {
+				counts[k], all, from = counts[k]+n, all+n, from+n
+				lane.latest = max(lane.latest, k)
+			}
+		}
+	}
+	if all == 0 {
+		return []shareOf{{lane.latest, 1}}
+	}
+	for k, n := range counts {
+		shares = append(shares, shareOf{k, float64(n) / float64(all)})
+	}
+	slices.SortFunc(shares, func(a, b shareOf) int { return a.interval - b.interval })
+	return shares
+}
+
+// deal parts n by shares into whole numbers. What a share lacks, or has too much, is carried to the
+// next call.
+func deal(n uint64, shares []shareOf, carry []float64, give func(interval int, part uint64)) {
+	left := n
+	for k, s := range shares {
+		if k == len(shares)-1 {
+			break
+		}
+		carry[k] += float64(n) * s.share
+		part := min(uint64(max(math.Round(carry[k]), 0)), left)
+		carry[k] -= float64(part)
+		if left -= part; part > 0 {
+			give(s.interval, part)
+		}
+	}
+	if left > 0 {
+		give(shares[len(shares)-1].interval, left)
+	}
+}
+
+// result returns the intervals of a part that ended so long after the phase began.
+func (o *overTime) result(end int64) (all []record.Interval) {
+	if o == nil {
+		return nil
+	}
+	for k, interval := range o.intervals {
+		if interval.FromNS >= end {
+			break
+		}
+		last := k == len(o.intervals)-1
+		if interval.ToNS = min(interval.ToNS, end); last { // what was due in the last moment of all is of it
+			interval.ToNS = o.intervals[k].ToNS
+		}
+		for _, t := range o.threads {
+			until := t.before[k+1]
+			if interval.ToNS == end && !last {
+				until = dueBefore(t.due, end)
+			}
+			interval.Asked += uint64(max(until-t.before[k], 0))
+		}
+		interval.Response.Pack()
+		all = append(all, interval)
+	}
+	return all
+}
