@@ -21,7 +21,7 @@ var (
 		detectServerFaults,
 		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,
-		detectDispatchLate, detectBacklog,
+		detectDispatchLate, detectBacklog, detectOverTime,
 		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectServerLeft, detectStarved, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,

@@ -9,11 +9,15 @@ import (
 	"assay/internal/evidence/record"
 )
 
-// detectBacklog names the arms that did not keep up with the rate that the experiment set.
+// detectBacklog names the arms that did not keep up with the rate that the experiment set, where it is
+// one rate: see [detectOverTime].
 func detectBacklog(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		var evidence []finding.Evidence
 		first := 0.0 // rate
+		if r.OverTime != nil {
+			return
+		}
 		for _, o := range r.Used() {
 			p := o.Phase
 			if !facts.FellBehind(p) {

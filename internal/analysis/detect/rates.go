@@ -81,13 +81,13 @@ func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 		var periods []float64
 		count, stalls, collected, longest, left := 0, 0, 0, 0.0, 1.0
 		dropping := r.Count(func(o *facts.Observation) bool {
-			return o.Course != nil && !o.Faulty() && o.Course.Shape.Has(series.Drops)
+			return o.Course != nil && !o.Directed() && o.Course.Shape.Has(series.Drops)
 		})
 		if dropping == 0 || 2*dropping < len(r.Used()) {
 			return
 		}
 		for _, o := range r.Used() {
-			if o.Course == nil || o.Faulty() {
+			if o.Course == nil || o.Directed() {
 				continue
 			}
 			var samples []record.Sample

@@ -105,7 +105,7 @@ func (r *Row) courseOver() Course {
 	moves := map[string][]Moved{}
 	blocks, broken := 0, 0
 	for _, o := range r.Used() {
-		if o.Course == nil || o.Faulty() { // it did what its servers did
+		if o.Course == nil || o.Directed() {
 			continue
 		}
 		blocks++

@@ -56,6 +56,7 @@ type Figures struct {
 	Milestones    *Milestones `json:"milestones,omitempty"`
 	Nodes         []Node      `json:"servers,omitempty"` // of a store that is several
 	Checked       *Checked    `json:"checked,omitempty"`
+	OverTime      *OverTime   `json:"over_time,omitempty"` // of a rate that changes over time
 }
 
 // Ranking is what a row's rate comes to beside the others of its table.

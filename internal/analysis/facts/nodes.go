@@ -97,6 +97,12 @@ func wasFaulty(p *record.Phase) bool {
 	return slices.ContainsFunc(p.Faults, func(f record.ServerFault) bool { return f.Error == "" })
 }
 
+// Directed says if the rate did what the experiment asked for: servers were taken down, or the rate was
+// to change. Nothing is then said of whether it held.
+func (o *Observation) Directed() bool { return o.Phase != nil && wasDirected(o.Phase) }
+
+func wasDirected(p *record.Phase) bool { return wasFaulty(p) || len(p.Intervals) > 0 }
+
 // ServerOperations returns what each server did in a phase, its count after it less that after the
 // phase before, and its weight; no weights where a server has none, as where requests enter by any of
 // them. The first phase of a trial has nothing before it, and tells nothing.

@@ -101,7 +101,7 @@ func (o *Observation) ended() bool {
 
 // doubt is why it is open whether the rate of an observation holds; "": it is not.
 func (o *Observation) doubt() string {
-	if o.Course == nil || o.Course.Shape.Why == nil || o.Faulty() {
+	if o.Course == nil || o.Course.Shape.Why == nil || o.Directed() {
 		return ""
 	}
 	return o.Course.Shape.Why.Code

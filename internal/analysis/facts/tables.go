@@ -178,7 +178,7 @@ func (r *Row) sum(t *Table) {
 	r.resources(t, phases)
 	r.HitRatio, r.LostUpdates = hitRatioOf(phases), lostUpdatesOf(phases)
 	r.Checked, r.Milestones, r.StartsApartNS = checkedOf(phases), milestonesOf(phases), startsApartOf(phases)
-	r.Plans, r.Nodes = r.plansOf(t), r.nodesOf(t)
+	r.Plans, r.Nodes, r.OverTime = r.plansOf(t), r.nodesOf(t), r.overTime(t.Work)
 }
 
 // resources fills in means over blocks of sizes and of what an operation cost.

@@ -47,10 +47,10 @@ func observeTrial(run *record.Run, planned plan.Trial, phase experiment.Phase) *
 
 // RateOf returns the operations a second that ended well in a phase of one trial: after the warm-up
 // (steady), or over the whole phase where the work was fixed, where the trial failed, where servers were
-// taken down in it, and where the rate never settled: one that falls all the way has no warm-up, and
+// taken down in it or the rate was to change, and where the rate never settled: one that falls all the way has no warm-up, and
 // where one is cut off all the same depends on chance.
 func RateOf(p *record.Phase, c *TrialCourse, state record.State, phase experiment.Phase) (rate float64, steady bool) {
-	if c != nil && phase.Operations == 0 && state != record.Failed && !wasFaulty(p) && !c.restless() {
+	if c != nil && phase.Operations == 0 && state != record.Failed && !wasDirected(p) && !c.restless() {
 		if rate, ok := c.afterWarmup(); ok {
 			return rate, true
 		}
@@ -94,7 +94,7 @@ func goodOf(p *record.Phase) (good uint64) {
 func (o *Observation) good() bool { return o.Used && o.State == record.OK }
 
 // Restless reports whether the rate is known not to have settled.
-func (o *Observation) Restless() bool { return o.Course != nil && !o.Faulty() && o.Course.restless() }
+func (o *Observation) Restless() bool { return o.Course != nil && !o.Directed() && o.Course.restless() }
 
 // choose marks the trials whose figures the row shows: of each block the last good one, for a trial
 // that the machine spoilt is run again; where no block has a good one, the last that has a figure,

@@ -34,6 +34,15 @@ var _ = register(
 	Entry{Example: ColumnStore, Says: `Store`},
 	Entry{Example: ColumnOperation, Says: `Operation`},
 	Entry{Example: ColumnStep, Says: `Step`},
+	Entry{Example: ColumnSegment, Says: `Segment`},
+	Entry{Example: ColumnAskedRate, Says: `Asked rate`, Unit: `operations/s`, Short: `asked rate`},
+	Entry{Example: ColumnAsked, Says: `Asked`, Unit: `operations/s`, Short: `asked`},
+	Entry{Example: ColumnBegun, Says: `Sent`, Unit: `operations/s`, Short: `sent`},
+	Entry{Example: ColumnEnded, Says: `Done`, Unit: `operations/s`, Short: `done`},
+	Entry{Example: ColumnBacklog, Says: `Backlog`, Unit: `at its end`, Short: `backlog`},
+	Entry{Example: ColumnBehind, Says: `Behind`, Unit: `at its end`, Short: `behind`},
+	Entry{Example: ColumnRecovery, Says: `Recovered`, Unit: `after its end`, Short: `recovered`},
+	Entry{Example: ColumnLateness, Says: `Harness late`, Unit: `p99`, Short: `harness late`},
 	Entry{Example: ColumnServer, Says: `Server`},
 	Entry{Example: ColumnWhere, Says: `Where`},
 	Entry{Example: ColumnPhase, Says: `Phase`},
@@ -144,6 +153,15 @@ const (
 	ColumnStore     Bare = "column store"
 	ColumnOperation Bare = "column operation"
 	ColumnStep      Bare = "column step"
+	ColumnSegment   Bare = "column segment"
+	ColumnAskedRate Bare = "column asked-rate"
+	ColumnAsked     Bare = "column asked"
+	ColumnBegun     Bare = "column begun"
+	ColumnEnded     Bare = "column ended"
+	ColumnBacklog   Bare = "column backlog"
+	ColumnBehind    Bare = "column behind"
+	ColumnRecovery  Bare = "column recovery"
+	ColumnLateness  Bare = "column lateness"
 	ColumnServer    Bare = "column server"
 	ColumnWhere     Bare = "column where"
 	ColumnPhase     Bare = "column phase"

@@ -15,7 +15,7 @@ var _ = register(
 		Rate: 0.0, Seconds: Known(60.0)},
 		Says: `{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
 			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
-			`{{if .rate}}, open load at {{rate .rate}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
+			`{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
 	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"},
 		Says: `{{plural .records "record" ""}} of {{.bytes}}`},
 	Entry{Example: ConditionEmptyParams{Bytes: "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
@@ -95,6 +95,7 @@ type DoingParams struct {
 	Order      string
 	Theta      float64 `param:"omitempty"`
 	Rate       float64
+	OverTime   string `param:"omitempty"` // what the rate does, where it changes
 	Arrivals   string `param:"omitempty"` // how the operations of the rate are spread in time
 	Queries    string `param:"omitempty"`
 	Batch      int    `param:"omitempty"`

@@ -9,9 +9,10 @@ type Interval struct {
 	FromNS  int64 `json:"from_ns"`
 	ToNS    int64 `json:"to_ns"`
 
-	Asked uint64 `json:"asked"` // operations that were due in it
-	Begun uint64 `json:"begun"` // operations that were begun in it, whenever they were due
-	Ended uint64 `json:"ended"` // operations that ended in it, whenever they were due
+	Asked uint64 `json:"asked"`                 // operations that were due in it
+	Begun uint64 `json:"begun"`                 // operations that were begun in it, whenever they were due
+	Ended uint64 `json:"ended"`                 // operations that ended in it, whenever they were due
+	Never uint64 `json:"never_ended,omitempty"` // operations that were due in it and had not ended when the phase had
 
 	// Backlog is how many operations were due and not begun at its end, BehindNS since when the first of
 	// them.
@@ -20,7 +21,7 @@ type Interval struct {
 
 	// Response and Late are of the operations that were due in it, whenever they ended: Late as
 	// Phase.Late. They are read a few times in each interval, and where one ends meanwhile, what is
-	// neither known to be of it nor of the next is parted by numbers.
+	// neither known to be of it nor of the next is parted by numbers. Response is known to 3 %.
 	Response *histogram.Histogram `json:"response_ns"`
 	Late     []uint64             `json:"late,omitempty"` // nil: none began late, or it is not counted
 }

@@ -159,6 +159,15 @@ func TestIntervalsOfARateOverTime(t *testing.T) {
 						}
 					}
 					all += sum.Count()
+					var never uint64
+					for _, i := range intervals {
+						if i.Stretch == k {
+							never += i.Never
+						}
+					}
+					if never != asked-uint64(len(truth)) {
+						t.Errorf("%s to %s: %d operations never ended, truth %d", stretch.From, stretch.To, never, asked-uint64(len(truth)))
+					}
 					if sumAsked != asked {
 						t.Errorf("%s to %s: %d operations asked for, %d are due", stretch.From, stretch.To, sumAsked, asked)
 					}

@@ -25,6 +25,8 @@ const (
 	Resources                  // what the work took
 	Kinds                      // operations of a mix, or steps of requests, by themselves
 	Nodes                      // the servers of a store that is several, by themselves
+	Stretches                  // the segments of a rate that changes over time
+	Bands                      // the same by the rate that was asked for
 	Screen                     // the one screen, beside the rate of each phase
 	Nowhere   Grid = 0         // CSV alone
 )
@@ -46,6 +48,9 @@ type Line struct {
 	*model.Row
 	Kind *model.Kind // nil: all operations together
 	Node *model.Node // nil: all servers together
+
+	Stretch *model.Stretch // nil: the whole phase
+	Band    *model.Band    // nil: at any rate
 }
 
 // Cell is one figure. The zero cell was not measured, can't be, or is a count of zero.
@@ -73,8 +78,8 @@ var quantiles = []struct {
 	name string
 	in   Grid
 	drop int
-}{{0.5, "p50_ns", Speed | Kinds, 2}, {0.9, "p90_ns", Nowhere, 0}, {0.99, "p99_ns", Speed | Kinds | Screen, 0},
-	{0.999, "p99.9_ns", Speed | Kinds, 5}, {0.9999, "p99.99_ns", Nowhere, 0}, {1, "max_ns", Speed | Kinds, 6}}
+}{{0.5, "p50_ns", Speed | Kinds | Stretches | Bands, 2}, {0.9, "p90_ns", Nowhere, 0}, {0.99, "p99_ns", Speed | Kinds | Screen | Stretches | Bands, 0},
+	{0.999, "p99.9_ns", Speed | Kinds, 5}, {0.9999, "p99.99_ns", Nowhere, 0}, {1, "max_ns", Speed | Kinds | Stretches | Bands, 6}}
 
 // All returns the columns of a table, in the order in which every form has them.
 func All(t *model.Table) []Column {
@@ -95,6 +100,7 @@ func All(t *model.Table) []Column {
 		{Name: "answers_right", Head: finding.HeadOf(finding.ColumnRight), In: Kinds, Of: right},
 		{Name: "plan", Head: finding.HeadOf(finding.ColumnPlan), In: Kinds, Drop: 1, Left: true, Of: plans},
 	}
+	columns = append(columns, underWay...)
 	for _, q := range quantiles {
 		columns = append(columns, Column{Name: q.name, Head: finding.HeadOf(finding.LatencyColumnParams{Quantile: format.Quantile(q.q), OneIn: oneIn(t)}), In: q.in, Drop: q.drop,
 			Of: func(l *Line) Cell { return latency(l.Latencies, q.q) }})
@@ -114,6 +120,7 @@ func All(t *model.Table) []Column {
 			Of: of(func(l *Line) *float64 { return l.HandleP50NS }, format.Latency)},
 		Column{Name: "handle_p99_ns", Head: finding.HeadOf(finding.HandleColumnParams{Quantile: "p99", Waits: waits(t)}), In: Speed, Drop: 3,
 			Of: of(func(l *Line) *float64 { return l.HandleP99NS }, format.Latency)})
+	columns = append(columns, afterwards...)
 	columns = append(columns, outcomes...)
 	columns = append(columns, course(t)...)
 	columns = append(columns, resources...)

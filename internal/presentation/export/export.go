@@ -50,7 +50,8 @@ func csvHeader() []string {
 const AllOperations = "all"
 
 // CSV writes a line for each arm of each table, those without figures too, and after it a line for
-// each kind of operation where there are several, with counts and latencies alone. An empty field
+// each kind of operation where there are several, with counts and latencies alone; then each segment of
+// a rate that changes over time, and each band of rates that were asked for. An empty field
 // was not measured, or must not be shown: latency_refused and latency_too_few name such
 // percentiles. CPU time is empty under open load, where it is mostly the worker's waiting.
 func CSV(w io.Writer, r *model.Result) error {
@@ -103,6 +104,9 @@ func csvLines(t *model.Table, r *model.Row) [][]string {
 	kinds := r.Apart()
 	for i := range kinds {
 		lines = append(lines, line(kinds[i].Operation, column.OfKind(t, r, &kinds[i])))
+	}
+	for _, of := range column.PartsOverTime(t, r) {
+		lines = append(lines, line(of.PartName(), of))
 	}
 	return lines
 }

@@ -20,6 +20,9 @@ type (
 	Node       = facts.Node
 	Course     = facts.Course
 	Point      = facts.Point
+	OverTime   = facts.OverTime
+	Stretch    = facts.Stretch
+	Band       = facts.Band
 	Outcomes   = facts.Outcomes
 )
 

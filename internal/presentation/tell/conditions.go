@@ -58,6 +58,9 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if p.Rate > 0 {
 		does.Arrivals = string(cmp.Or(p.Arrivals, trace.Poisson))
 	}
+	if len(p.Segments) > 0 {
+		does.OverTime = p.RateText()
+	}
 	if p.Batch > 1 {
 		does.Batch = p.Batch
 	}

@@ -106,6 +106,9 @@ func (p *plotter) draw(o *facts.Observation) model.Series {
 		s.Warmup = milli(c.Shape.Warmup)
 	}
 	for _, e := range c.Shape.Events {
+		if o.Phase != nil && len(o.Phase.Intervals) > 0 {
+			break // the experiment asks for them
+		}
 		event := model.Event{At: milli(e.From), Kind: string(e.Kind), What: finding.New(e.Label()), Records: e.Records}
 		if e.To > e.From {
 			event.Until = milli(e.To)

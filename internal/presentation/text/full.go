@@ -54,6 +54,8 @@ func (p *page) table(t *model.Table) {
 	p.columns(t, column.Resources, column.Lines(t, column.Resources))
 	p.columns(t, column.Kinds, column.KindLines(t))
 	p.columns(t, column.Nodes, column.NodeLines(t))
+	p.columns(t, column.Stretches, column.StretchLines(t))
+	p.columns(t, column.Bands, column.BandLines(t))
 	if len(t.Ceilings) > 0 {
 		var alone []string
 		for _, c := range t.Ceilings {
@@ -130,15 +132,16 @@ func (p *page) columns(t *model.Table, in column.Grid, lines []*column.Line) {
 	operations := gridColumn{title: finding.HeadOf(finding.ColumnOperation).Short, left: true}
 	for _, l := range lines {
 		stores.cells = append(stores.cells, format.CleanMax(l.Arm, 60))
-		name := ""
-		if l.Kind != nil {
-			name = l.Kind.Operation
-			if t.Requests {
-				operations.title = finding.HeadOf(finding.ColumnStep).Short
-			}
-		}
-		if l.Node != nil {
+		name := l.PartName()
+		switch {
+		case l.Kind != nil && t.Requests:
+			operations.title = finding.HeadOf(finding.ColumnStep).Short
+		case l.Node != nil:
 			operations.title, name = finding.HeadOf(finding.ColumnServer).Short, strconv.Itoa(l.Node.Number)
+		case l.Stretch != nil:
+			operations.title = finding.HeadOf(finding.ColumnSegment).Short
+		case l.Band != nil:
+			operations.title = finding.HeadOf(finding.ColumnAskedRate).Short
 		}
 		operations.cells = append(operations.cells, name)
 	}

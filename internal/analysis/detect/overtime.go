@@ -1,0 +1,30 @@
+package detect
+
+import (
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+)
+
+// detectOverTime tells of a rate that changes over time what the store answered: above which rate
+// later, how soon after a higher rate as before, and what it never did.
+func detectOverTime(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
+		o := r.OverTime
+		if o == nil {
+			return
+		}
+		if rise := o.Rises; rise != nil {
+			found = append(found, placed(t, r.Arm, finding.LatencyRisesParams{At: atOf(t, r.Arm), Rate: rise.Rate, BelowNS: rise.BelowNS, AboveNS: rise.AboveNS}))
+		}
+		for _, s := range o.Stretches {
+			if s.Recovers {
+				found = append(found, placed(t, r.Arm, finding.LoadRecoveryParams{At: atOf(t, r.Arm), Rate: s.ToRate, Burst: s.Burst, Times: s.Times, RecoveryS: s.RecoveryS}))
+			}
+		}
+		if o.NotBegun > 0 || o.BehindS > 0 {
+			found = append(found, placed(t, r.Arm, finding.BacklogLeftParams{At: atOf(t, r.Arm), BehindS: o.BehindS, NotBegun: o.NotBegun}))
+		}
+	})
+	return found
+}
