@@ -28,7 +28,7 @@ func compareCommand() *cobra.Command {
 	var asJSON, full, across bool
 	form := "text"
 	c := &cobra.Command{
-		Use:   "compare A B [C…]",
+		Use:   "compare A [B…]",
 		Short: "Compare run directories, or two arms of one: regression, none, or inconclusive",
 		Long: `Compares run directory A (before) with B (after) or, with --run DIR, the arm A
 with the arm B of one run: rate, latency (p50, p99, p99.9), memory and disk.
@@ -40,14 +40,22 @@ figure that is significantly worse; of two arms of one run, B is then slower tha
 
 Without --fail-if, the comparison is inconclusive where a rate is undecided, or one
 side lacks what the other has. With --fail-if, only the thresholds decide: one fails
-where the whole 95 % interval of a figure's ratio, new to old, is beyond it. Runs of
-two machines are inconclusive, unless --across-machines compares them as they are.`,
+where the whole 95 % interval of a figure's ratio, new to old, is beyond it. A limit
+(p99 > 10ms, rate < 20k, memory > 1GiB) is of the new figure itself: one run
+directory is then enough. Runs of two machines are inconclusive, unless
+--across-machines compares them as they are.`,
 		Example: `  assay compare results/main results/branch
   assay compare results/main results/branch --fail-if 'rate < 0.95x' --fail-if 'p99 > 1.10x'
   assay compare results/main results/branch --format md -o comparison.md
+  assay compare results/branch --fail-if 'p99 > 10ms'
   assay compare --run results/put-get bbolt pebble
   assay compare results/nightly-*`,
-		Args: takes(2, math.MaxInt, "two or more run directories, or --run DIR and two arms"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && len(failIf) > 0 && of == "" {
+				return nil
+			}
+			return takes(2, math.MaxInt, "two or more run directories, or --run DIR and two arms")(c, args)
+		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			if of == "" {
 				return nil, cobra.ShellCompDirectiveFilterDirs
@@ -77,7 +85,7 @@ two machines are inconclusive, unless --across-machines compares them as they ar
 		},
 	}
 	c.Flags().StringVar(&of, "run", "", "compare two arms of this run `directory`")
-	c.Flags().StringArrayVar(&failIf, "fail-if", nil, "fail where a ratio is beyond this `threshold`: 'rate < 0.95x', 'p99 > 1.10x'; repeatable")
+	c.Flags().StringArrayVar(&failIf, "fail-if", nil, "fail where a ratio or a figure is beyond this `threshold`: 'rate < 0.95x', 'p99 > 1.10x', 'p99 > 10ms'; repeatable")
 	c.Flags().StringVar(&form, "format", form, "`form`: text, md (for a pull request), html, json or junit (for CI)")
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of standard output")
@@ -102,13 +110,9 @@ func armNames(directory string) (names []string) {
 }
 
 func compareSides(of string, args, failIf []string, across bool) (*compare.Comparison, error) {
-	var criteria []compare.Criterion
-	for _, text := range failIf {
-		criterion, err := compare.ParseCriterion(text)
-		if err != nil {
-			return nil, fmt.Errorf("--fail-if: %w", err)
-		}
-		criteria = append(criteria, criterion)
+	criteria, err := criteriaOf(failIf)
+	if err != nil {
+		return nil, err
 	}
 	if of != "" {
 		if len(args) != 2 {
@@ -119,6 +123,9 @@ func compareSides(of string, args, failIf []string, across bool) (*compare.Compa
 			return nil, err
 		}
 		return compare.Arms(run, args[0], args[1], criteria...)
+	}
+	if args, err = orNewest(args); err != nil {
+		return nil, err
 	}
 	var runs []*record.Run
 	var failures []error
@@ -132,10 +139,24 @@ func compareSides(of string, args, failIf []string, across bool) (*compare.Compa
 	} else if err != nil {
 		return nil, fmt.Errorf("%w\nhint: to compare two arms of one run: assay compare --run DIR ARM ARM", err)
 	}
+	if len(runs) == 1 {
+		return compare.Limits(runs[0], criteria...)
+	}
 	if across {
 		return compare.RunsAcrossMachines(runs, criteria...)
 	}
 	return compare.Runs(runs, criteria...)
+}
+
+func criteriaOf(failIf []string) (criteria []compare.Criterion, err error) {
+	for _, text := range failIf {
+		criterion, err := compare.ParseCriterion(text)
+		if err != nil {
+			return nil, fmt.Errorf("--fail-if: %w", err)
+		}
+		criteria = append(criteria, criterion)
+	}
+	return criteria, nil
 }
 
 // comparisonForms are what --format takes.

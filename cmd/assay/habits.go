@@ -78,10 +78,14 @@ var flagHabits = []habit{
 	{[]string{"y", "yes", "f", "force"}, "no flag: a run asks no questions and overwrites nothing (--out names another directory)"},
 	{[]string{"N", "shell", "prepare", "cleanup", "setup", "script", "lua"}, "phases of the experiment file: assay init my.yaml"},
 	{[]string{"config", "file"}, "the experiment file as the argument: assay run my.yaml"},
+	{[]string{"plan", "simulate", "estimate", "print", "show", "explain"}, "--dry-run (settings, phases and trials; nothing runs)"},
+	{[]string{"option", "options", "opt", "conf"}, "options of a store in brackets behind it, as in: assay run 'pebble[cache_bytes=8MB]'"},
+	{[]string{"prometheus", "telemetry", "metrics-port", "listen"}, "--metrics :9464"},
+	{[]string{"compression", "compressible", "compressibility"}, "--set values.repeated=0.5 (the share of the bytes that repeats)"},
 	{[]string{"preset"}, "the preset as the argument: assay run put-get"},
 	{[]string{"baseline"}, "--set baseline=NAME"},
 	{[]string{"tables", "table-count"}, "no flag: each store has one table"},
-	{[]string{"thresholds", "threshold"}, "afterwards: assay compare OLD NEW --fail-if 'rate < 0.95x'"},
+	{[]string{"thresholds", "threshold"}, "--fail-if 'p99 > 10ms' (repeatable), or afterwards: assay compare OLD NEW --fail-if 'rate < 0.95x'"},
 	{[]string{"style", "color", "colour", "no-color"}, "--plain (progress as lines); the variable NO_COLOR leaves colours out"},
 	{[]string{"cpuprofile", "memprofile", "blockprofile", "bench"}, "no flag: the page has CPU and memory over time; --mix says what is done"},
 	{[]string{"scale"}, "--set scale=NAME (assay presets PRESET shows its scales)"},
@@ -92,7 +96,7 @@ var flagHabits = []habit{
 var otherFlagHabits = map[string][]habit{
 	"compare": {{[]string{"threshold", "delta", "max-regression", "fail-on"}, "--fail-if 'rate < 0.95x' (repeatable)"}},
 	"init":    {{[]string{"workload", "W", "P", "propertyfile"}, "--ycsb FILE, or of a preset: --preset ycsb-a"}},
-	"report":  {{[]string{"latest", "last", "dir"}, "the run directory as the argument: assay report DIR"}},
+	"report":  {{[]string{"latest", "last"}, "assay report latest"}, {[]string{"dir"}, "the run directory as the argument: assay report DIR"}},
 	"doctor":  {{[]string{"fix", "repair"}, "no flag: what it finds stands with a command; --clean removes what killed runs left"}},
 }
 
@@ -211,8 +215,17 @@ func driverHabit(argument string) (meant string, known bool) {
 	if u, err := url.Parse(argument); err == nil && u.Host != "" {
 		return "assay run DRIVER@" + u.Host + ", where DRIVER is that of the server (assay drivers)", true
 	}
+	if driver, option, is := strings.Cut(argument, ":"); is && strings.Contains(option, "=") && isDriverName(driverNamed(driver)) {
+		return fmt.Sprintf("assay run '%s[%s]'", driver, option), true
+	}
+	if base := path.Base(argument); base != argument && !at && path.Dir(argument) == "." && isDriverName(driverNamed(base)) {
+		return "assay run " + startable(driverNamed(base)) + " (a driver has no path)", true
+	}
 	if host, port, err := net.SplitHostPort(argument); err == nil && !at {
 		if number, err := strconv.Atoi(port); isDriverName(driverNamed(host)) && (err != nil || number < 1024) { // an image and its version
+			if _, server := programOf(driverNamed(host)); !server {
+				return fmt.Sprintf("assay run %s (the version that is linked in: assay drivers %[1]s)", host), true
+			}
 			return fmt.Sprintf("assay run %[1]s@start (the server that is installed), or of another version: assay run %[1]s@start=/PATH/OF/PROGRAM", host), true
 		}
 		if isDriverName(driverNamed(host)) {
@@ -279,6 +292,9 @@ func unknownWord(args []string) (meant string, known bool) {
 func unknownDriver(argument string) error {
 	if meant, known := driverHabit(argument); known {
 		return fmt.Errorf("unknown driver %q\n%s", argument, expected(meant))
+	}
+	if _, err := strconv.Atoi(strings.TrimSuffix(argument, ",")); err == nil {
+		return fmt.Errorf("unknown driver %q\nvalues of a flag have commas between, and no spaces: --threads 1,8", argument)
 	}
 	if here, known := habitual(stepHabits, argument); known {
 		return fmt.Errorf("unknown driver %q\nexpected %s", argument, here)

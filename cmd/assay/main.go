@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,6 +23,7 @@ import (
 	"assay/internal/execution/run"
 	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
+	"assay/store"
 )
 
 // Exit statuses. DESIGN names them, scripts rely on them.
@@ -136,6 +138,7 @@ Results go to standard output, progress to standard error.`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", widthElsewhere)))
 	root.AddCommand(runCommand(), crashCommand(), reportCommand(), serveCommand(), compareCommand(), historyCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
 		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
+	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		show := help.Run
@@ -167,7 +170,7 @@ func unknownCommand(root *cobra.Command, args []string, err error) error {
 	}
 	var names []string
 	for _, c := range parent.Commands() {
-		if !c.Hidden {
+		if !c.Hidden && !isTopic(c) {
 			names = append(names, c.Name())
 		}
 	}
@@ -203,6 +206,10 @@ func flagError(c *cobra.Command, args []string, err error) error {
 		if hint := flagHint(c, unknown); hint != "" {
 			text += "\n" + hint
 		}
+	}
+	if flag := c.Flags().Lookup(strings.TrimPrefix(text, "flag needs an argument: --")); flag != nil {
+		value, _ := pflag.UnquoteUsage(flag)
+		text += fmt.Sprintf("\nexpected --%s %s", flag.Name, strings.ToUpper(value))
 	}
 	if _, typed, is := strings.Cut(text, "unknown shorthand flag: "); is { // "'t' in -threads": only the first letter counts for cobra
 		_, word, _ := strings.Cut(typed, " in ")
@@ -264,8 +271,21 @@ func flagHint(c *cobra.Command, typed string) string {
 	if habit {
 		return expected(meant)
 	}
+	if name := optionOf(strings.ReplaceAll(unknown, "-", "_")); name != "" && c.Name() == "run" {
+		return fmt.Sprintf("expected an option of a store in brackets: assay run '%s[%s=VALUE]'", name, strings.ReplaceAll(unknown, "-", "_"))
+	}
 	if near := format.Nearest(unknown, names); near != "" {
 		return "did you mean --" + near + "?"
+	}
+	return ""
+}
+
+// optionOf is the first driver that has an option of the name; "": none has.
+func optionOf(name string) string {
+	for _, d := range descriptions() {
+		if slices.ContainsFunc(d.Options, func(o store.Option) bool { return o.Name == name }) {
+			return d.Name
+		}
 	}
 	return ""
 }

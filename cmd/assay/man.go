@@ -29,7 +29,7 @@ assay.1, and one for each command, such as assay-run.1. They say what --help say
 			}
 			pages := 0
 			for _, command := range append([]*cobra.Command{c.Root()}, c.Root().Commands()...) {
-				if command.Hidden || command.Name() == "help" || command.Name() == "completion" {
+				if command.Hidden || isTopic(command) || command.Name() == "help" || command.Name() == "completion" {
 					continue // for Assay itself, or cobra's own
 				}
 				path := filepath.Join(args[0], pageName(command)+".1")
@@ -71,7 +71,7 @@ func manPage(w io.Writer, c *cobra.Command) error {
 	}
 	var others []string
 	for _, other := range c.Commands() {
-		if !other.Hidden && other.Name() != "help" && other.Name() != "completion" {
+		if !other.Hidden && !isTopic(other) && other.Name() != "help" && other.Name() != "completion" {
 			others = append(others, roff(pageName(other))+"(1)")
 		}
 	}

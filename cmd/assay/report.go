@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +18,12 @@ func reportCommand() *cobra.Command {
 	var s show
 	var page, output string
 	c := &cobra.Command{
-		Use:   "report DIR…",
+		Use:   "report [DIR…|latest]",
 		Short: "Show the results of run directories",
 		Long: `Prints the result of one or more run directories: one screen that answers the
-experiment's question, everything (--full), or another form. Nothing but the
-directories is needed: no store, no network.
+experiment's question, everything (--full), or another form. Without a directory, or
+with latest, it takes the newest run in this folder, up to two folders deep. Nothing
+but the directories is needed: no store, no network.
 
   text      the screen; --full everything, --brief the answer alone
   md        the screen as Markdown, for a pull request
@@ -30,14 +34,18 @@ directories is needed: no store, no network.
             counted on standard error; several directories: benchstat -col run
   hlog      HdrHistogram's log of the latencies, in ns, of one directory; the tag of
             each histogram is TRIAL/PHASE/OPERATION`,
-		Example: `  assay report results/put-get
+		Example: `  assay report
+  assay report results/put-get
   assay report results/put-get --full
   assay report results/put-get --format html -o put-get.html
   assay report results/put-get --json | jq '.findings[].text'
   assay report before after --format benchfmt | benchstat -col run -`,
-		Args:              atLeastOneDirectory,
 		ValidArgsFunction: completeDirectories,
 		RunE: func(c *cobra.Command, args []string) error {
+			args, err := orNewest(args)
+			if err != nil {
+				return usage(err)
+			}
 			if err := s.check(len(args)); err != nil {
 				return err
 			}
@@ -87,6 +95,33 @@ func atLeastOneDirectory(_ *cobra.Command, args []string) error {
 		return usage(errors.New("expected at least one run directory, as assay run --out makes them"))
 	}
 	return nil
+}
+
+// latest is the word for the newest run.
+const latest = "latest"
+
+// orNewest puts the newest run below this folder in the place of latest, or of no directory at all, and
+// says on standard error which one that is. A directory of that name wins.
+func orNewest(directories []string) ([]string, error) {
+	if len(directories) == 0 {
+		directories = []string{latest}
+	}
+	directories = slices.Clone(directories)
+	for i, directory := range directories {
+		if _, err := os.Stat(directory); directory != latest || err == nil {
+			continue
+		}
+		newest, err := record.Newest(".")
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("no run in this folder, up to two folders deep\nassay run pebble bbolt makes one; assay report DIR shows one elsewhere")
+		}
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(os.Stderr, "assay: the newest run:", newest)
+		directories[i] = newest
+	}
+	return directories, nil
 }
 
 func runsOf(directories []string) (runs []*record.Run, err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/internal/analysis/compare"
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
 	"assay/internal/base/bounded"
@@ -27,6 +29,7 @@ import (
 	"assay/internal/execution/agents"
 	"assay/internal/execution/event"
 	"assay/internal/execution/run"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
@@ -46,6 +49,8 @@ type runFlags struct {
 	nats, metrics   string
 	plain, noHTML   bool
 	quiet           bool
+	failIf          []string
+	criteria        []compare.Criterion // of failIf
 	show            show
 }
 
@@ -70,6 +75,27 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"time", "time", "`duration` of the whole run, such as 5m: blocks, phases and cells are laid out to fit"},
 	{"agents", "agents", "`places` of agents that do the measured phases: local:4, ssh://HOST,ssh://HOST, docker:4, kube://NAME:4 or join:4"},
 	{"seed", "seed", "`number` that all randomness is derived from"},
+}
+
+// fieldValues are what completion offers behind a flag for a field: all values, or the usual ones.
+var fieldValues = map[string][]string{
+	"durability": {"D0", "D1", "D2(100ms)", "D3", "D4"},
+	"order":      experiment.Distributions,
+	"arrivals":   {"poisson", "constant"},
+	"handles":    {"shared", "per_thread", "pool(8)", "per_operation", "async(16)"},
+	"blocks":     {"3", "5", "10", "auto"},
+	"time":       {"1m", "5m", "30m"},
+	"for":        {"10s", "30s", "60s"},
+	"detect":     {"5%", "10%"},
+	"agents":     {"local:2"},
+}
+
+// completeFields offers the fields of an experiment file, each with =.
+func completeFields(*cobra.Command, []string, string) (fields []string, _ cobra.ShellCompDirective) {
+	for _, field := range read.Fields() {
+		fields = append(fields, field+"=")
+	}
+	return fields, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // otherFlags are names that other benchmarks give to flags, and the flags that they are here.
@@ -148,7 +174,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().StringArrayVar(&f.mixes, "mix", nil, "what drivers do: `operation=weight`, several with commas between; a phase for each --mix")
 	for _, field := range fieldFlags {
 		c.Flags().String(field.name, "", field.help)
-		must(c.RegisterFlagCompletionFunc(field.name, cobra.NoFileCompletions))
+		must(c.RegisterFlagCompletionFunc(field.name, cobra.FixedCompletions(fieldValues[field.name], cobra.ShellCompDirectiveNoFileComp)))
 	}
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "change any field of the experiment: `path=value` (may be repeated)")
 	c.Flags().StringVar(&f.saveAs, "save-as", "", "write the experiment, with all changes, to a new `file`")
@@ -163,11 +189,13 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no result on standard output: the exit status tells, and the run directory")
+	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "exit status 4 where a figure is beyond this `limit`: 'p99 > 10ms', 'rate < 20k'; repeatable")
 	f.show.flags(c)
 	c.Flags().SortFlags = false
 	c.Flags().SetNormalizeFunc(flagName)
 	must(c.RegisterFlagCompletionFunc("mix", cobra.NoFileCompletions))
-	must(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
+	must(c.RegisterFlagCompletionFunc("fail-if", cobra.NoFileCompletions))
+	must(c.RegisterFlagCompletionFunc("set", completeFields))
 	must(c.MarkFlagDirname("out"))
 	must(c.MarkFlagDirname("data"))
 	return c
@@ -190,11 +218,14 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.show.check(1); err != nil {
 		return err
 	}
+	var err error
 	if f.metrics != "" {
-		var err error
 		if f.metrics, err = metrics.Address(f.metrics); err != nil {
 			return usage(fmt.Errorf("--metrics: %w", err))
 		}
+	}
+	if f.criteria, err = limitsOf(f.failIf); err != nil {
+		return usage(err)
 	}
 	changes := f.changes(c.Flags())
 	if f.dryRun && f.show.format != "text" && f.show.format != "json" {
@@ -235,7 +266,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := fit(loaded); err != nil {
+	if err := fit(loaded, source.FromStores && !changesRecords(changes)); err != nil {
 		return usage(err)
 	}
 	if source.FromStores || len(changes) > len(f.sets) {
@@ -291,10 +322,22 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	})
 }
 
-// fit lays the experiment out for the time that it may take, and notes what was changed.
-func fit(loaded *read.Loaded) error {
-	if err := plan.Fit(loaded.Experiment); err != nil {
+func changesRecords(changes []read.Change) bool {
+	return slices.ContainsFunc(changes, func(c read.Change) bool {
+		path, _, _ := strings.Cut(c.Value, "=")
+		return cmp.Or(c.Path, path) == "records"
+	})
+}
+
+// fit lays the experiment out for the time that it may take, and notes what was changed. recordsFree:
+// nobody asked for a number of records.
+func fit(loaded *read.Loaded, recordsFree bool) error {
+	asked := loaded.Experiment.Cells[0].Records
+	if err := plan.Fit(loaded.Experiment, recordsFree); err != nil {
 		return err
+	}
+	if left := loaded.Experiment.Cells[0].Records; recordsFree && left != asked {
+		loaded.SetRecords(left)
 	}
 	for _, m := range loaded.Experiment.Layout {
 		loaded.Notes = append(loaded.Notes, finding.Text(m))
@@ -502,7 +545,52 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	if err != nil {
 		return failed(fmt.Errorf("%w\nassay report %s shows what was measured", err, directory))
 	}
-	return f.status(result, grave, directory)
+	if err := f.status(result, grave, directory); err != nil {
+		return err
+	}
+	return f.gate(directory)
+}
+
+// limitsOf reads the thresholds of a run's --fail-if.
+func limitsOf(failIf []string) ([]compare.Criterion, error) {
+	criteria, err := criteriaOf(failIf)
+	for _, criterion := range criteria {
+		if !criterion.Absolute {
+			return nil, fmt.Errorf("--fail-if %q is of a ratio, and a run alone has none\n"+
+				"expected a limit, as in 'p99 > 10ms' or 'rate < 20k'; assay compare OLD NEW --fail-if %q holds it against an earlier run",
+				criterion.Text, criterion.Text)
+		}
+	}
+	return criteria, err
+}
+
+// gate holds the run's figures against the limits of --fail-if, and says what comes out.
+func (f *runFlags) gate(directory string) error {
+	if len(f.criteria) == 0 {
+		return nil
+	}
+	recorded, err := record.Open(directory)
+	if err != nil {
+		return failed(err)
+	}
+	held, err := compare.Limits(recorded, f.criteria...)
+	if err != nil {
+		return failed(err)
+	}
+	if !f.quiet {
+		out := os.Stdout
+		if f.show.format != "text" { // what a program reads there is the result alone
+			out = os.Stderr
+		}
+		fmt.Fprintln(out)
+		if err := writeComparison(out, held, "text", false, false); err != nil {
+			return failed(err)
+		}
+	}
+	if status := compareStatus[held.Outcome]; status != 0 {
+		return &exitError{status: status}
+	}
+	return nil
 }
 
 // meter serves the run's figures where they are asked for, until what it returns is called.
@@ -573,7 +661,7 @@ func (f *runFlags) status(r run.Result, grave int, directory string) error {
 	switch {
 	case r.Interrupted:
 		return &exitError{exitTrials, fmt.Errorf("stopped\nassay run --resume %s does the remaining trials", directory)}
-	case r.Failed+r.Marked > 0:
+	case r.Failed+r.Marked > r.Ceilings: // a ceiling that is missing is told, and no failure of what was asked
 		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows why", spoiltTrials(r), directory)}
 	case grave > 0:
 		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}

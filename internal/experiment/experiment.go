@@ -83,6 +83,8 @@ type Schedule struct {
 	Detect  float64       `json:"detect,omitempty"`
 	Time    time.Duration `json:"time_ns,omitempty"` // that the run may take; 0: no limit
 	Repeats int           `json:"repeats"`           // tries beyond the first that a trial gets which the machine spoilt
+	// HelpersOnce leaves the A/A arms and the null drivers to the first block: a time too short for more.
+	HelpersOnce bool `json:"helpers_once,omitempty"`
 	// Layout says what was changed so that Time suffices.
 	Layout []finding.Message `json:"layout,omitempty"`
 }

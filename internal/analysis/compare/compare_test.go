@@ -284,24 +284,88 @@ func TestCriteria(t *testing.T) {
 		{"rate < 0.8x, memory > 1.5x", compare.NoRegression}, {"rate < 0.95x, memory > 1.5x", compare.Regression},
 		{"p99 > 2x", compare.NoRegression},
 	} {
-		var criteria []compare.Criterion
-		for _, text := range strings.Split(c.texts, ", ") {
-			criterion, err := compare.ParseCriterion(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			criteria = append(criteria, criterion)
-		}
-		got, err := compare.Runs([]*record.Run{resulttest.CleanRun(), slower}, criteria...)
+		got, err := compare.Runs([]*record.Run{resulttest.CleanRun(), slower}, criteria(t, strings.Split(c.texts, ", ")...)...)
 		if err != nil || got.Outcome != c.want {
 			t.Errorf("%s: %v, want %s: %+v %v", c.texts, got.Outcome, c.want, got.Criteria, err)
 		}
 	}
-	for _, wrong := range []string{"", "rate", "rate < 95%", "p98 > 1.1x", "rate < 0x", "rate == 1x", "rate < 1.1x; rm"} {
+	for _, wrong := range []string{"", "rate", "rate < 95%", "p98 > 1.1x", "rate < 0x", "rate == 1x", "rate < 1.1x; rm", "p99 > 10", "memory > 10", "disk > 1ms", "rate < 10ms", "rate < 0"} {
 		if c, err := compare.ParseCriterion(wrong); err == nil {
 			t.Errorf("%q was taken: %+v", wrong, c)
 		}
 	}
+}
+
+// The clean run's puts are some 100 k/s and more, its latencies microseconds: a limit on either side of
+// a figure decides, one within its interval does not.
+func TestLimits(t *testing.T) {
+	run := resulttest.CleanRun()
+	all, err := compare.Limits(run, criteria(t, "rate > 1", "p99 > 1ns")...)
+	if err != nil || all.Outcome != compare.Regression || len(all.Sides) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	slowest := math.Inf(1)
+	var at compare.ComparisonRow
+	for _, r := range all.Rows {
+		if r.Metric == "rate" && r.Values[0].Value < slowest {
+			slowest, at = r.Values[0].Value, r
+		}
+	}
+	for text, want := range map[string]compare.Outcome{
+		fmt.Sprintf("rate < %.0f", *at.Values[0].Low*0.9):         compare.NoRegression,
+		fmt.Sprintf("rate < %.3fk/s", *at.Values[0].High*1.1/1e3): compare.Regression,
+		fmt.Sprintf("rate < %.0f", slowest):                       compare.Inconclusive,
+		"p99 > 10s":                                               compare.NoRegression,
+		"p99 > 1us":                                               compare.Regression,
+		"memory > 1 TiB":                                          compare.NoRegression,
+	} {
+		got, err := compare.Limits(run, criteria(t, text)...)
+		if err != nil || got.Outcome != want {
+			t.Errorf("%s: %v, want %s; %+v %v", text, got.Outcome, want, got.Criteria, err)
+		}
+	}
+	for _, texts := range [][]string{nil, {"rate < 0.95x"}} {
+		if got, err := compare.Limits(run, criteria(t, texts...)...); err == nil {
+			t.Errorf("%q of one run: %+v", texts, got)
+		}
+	}
+	// Of two runs, a limit is held against the newer.
+	slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 })
+	limit := criteria(t, fmt.Sprintf("rate < %.0f", *at.Values[0].Low*0.9))
+	if got, err := compare.Runs([]*record.Run{run, another(98, func(*recordtest.Shape) {})}, limit...); err != nil || got.Outcome != compare.NoRegression {
+		t.Errorf("the same again: %v %v", got.Outcome, err)
+	}
+	halved := criteria(t, fmt.Sprintf("rate < %.0f", 0.8*rateOf(run, slower)))
+	if got, err := compare.Runs([]*record.Run{run, slower}, halved...); err != nil || got.Outcome != compare.Regression {
+		t.Errorf("half as fast: %v %v", got.Outcome, err)
+	}
+}
+
+// rateOf is the rate in a run of the store that is slower in another.
+func rateOf(run *record.Run, other *record.Run) float64 {
+	c, err := compare.Runs([]*record.Run{run, other})
+	if err != nil {
+		return 0
+	}
+	least := 0.0
+	for _, r := range c.Rows {
+		if r.Metric == "rate" && r.Outcome == compare.Regression && (least == 0 || r.Values[0].Value < least) {
+			least = r.Values[0].Value
+		}
+	}
+	return least
+}
+
+func criteria(t *testing.T, texts ...string) (made []compare.Criterion) {
+	t.Helper()
+	for _, text := range texts {
+		criterion, err := compare.ParseCriterion(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, criterion)
+	}
+	return made
 }
 
 // Each of these changes what is measured: half the rate is then no regression.

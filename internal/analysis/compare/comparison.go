@@ -62,10 +62,11 @@ type Skipped struct {
 
 // Criterion is one threshold of --fail-if.
 type Criterion struct {
-	Text   string  `json:"text"` // as it was given: "p99 > 1.10x"
-	Metric string  `json:"metric"`
-	Below  bool    `json:"below"` // fails where the ratio is below the limit; otherwise above
-	Limit  float64 `json:"limit"`
-	Failed int     `json:"failed"` // rows that fail it for sure
-	Open   int     `json:"open"`   // rows whose interval holds the limit
+	Text     string  `json:"text"` // as it was given: "p99 > 1.10x", "p99 > 10ms"
+	Metric   string  `json:"metric"`
+	Below    bool    `json:"below"`              // fails where the ratio, or the figure, is below the limit; otherwise above
+	Absolute bool    `json:"absolute,omitempty"` // the limit is one of the last side's figure, not of the ratio
+	Limit    float64 `json:"limit"`              // a factor; absolute: operations a second, ns or bytes
+	Failed   int     `json:"failed"`             // rows that fail it for sure
+	Open     int     `json:"open"`               // rows whose interval holds the limit
 }

@@ -201,7 +201,7 @@ func (t *Table) trials() string {
 // residuals have it; false: there is none.
 func (t *Table) compare() (ofTwin stat.TwinTable, known bool) {
 	rows := t.Comparable()
-	t.Best, t.undecided = nil, nil
+	t.Best, t.Group, t.undecided = nil, nil, nil
 	position := map[*Row]int{}
 	options := LookOptions(t.Run)
 	options.Twins = t.Twins
@@ -240,6 +240,7 @@ func (t *Table) compare() (ofTwin stat.TwinTable, known bool) {
 	for _, i := range c.Best {
 		t.Best = append(t.Best, rows[i].Arm)
 	}
+	t.Group = groupOf(c, rows)
 	for _, pair := range c.UndecidedBest() {
 		t.undecided = append(t.undecided, rows[pair[1]].Arm)
 	}
@@ -252,6 +253,29 @@ func (t *Table) compare() (ofTwin stat.TwinTable, known bool) {
 	}
 	t.order()
 	return ofTwin, known
+}
+
+// groupOf is the smallest group of several arms that lead a comparison, all of the best among them; nil:
+// one arm leads alone, or none is significantly slower than all of the best.
+func groupOf(c *stat.Comparison, rows []*Row) *Group {
+	for size := len(c.Best); len(c.Best) > 1 && size < len(c.Order); size++ {
+		g := Group{Low: math.Inf(1), Least: math.Inf(1)}
+		apart := true
+		for _, i := range c.Order[:size] {
+			g.Arms = append(g.Arms, rows[i].Arm)
+			for _, j := range c.Order[size:] {
+				pair := c.Pair(i, j)
+				if apart = apart && pair.Significant && pair.Value > 1 && pair.Interval != nil; !apart {
+					break
+				}
+				g.Least, g.Most, g.Low = min(g.Least, pair.Value), max(g.Most, pair.Value), min(g.Low, pair.Interval.Low)
+			}
+		}
+		if apart {
+			return &g
+		}
+	}
+	return nil
 }
 
 var standings = []Standing{Ranked, NotRanked, Failed, LeftOut, Refused, Reference}
@@ -411,6 +435,7 @@ func (t *Table) decideTie(ranked []*Row) {
 			return
 		}
 		equal = equal && r.ToBest.Equal
+		t.Common = min(t.Common, r.ToBest.Blocks)
 		t.Detectable = max(t.Detectable, *r.ToBest.Detectable)
 	}
 	switch {

@@ -50,6 +50,7 @@ type Table struct {
 // comparison is what the ranks of a table come to.
 type comparison struct {
 	Best       []string // arms that no other is significantly faster than, fastest first
+	Group      *Group   // several arms that all others are significantly slower than; nil: there is no such group
 	Threshold  float64  // smaller relative differences are ignored: noise
 	Margin     float64  // relative difference within which arms are tied
 	AA         *Ratio
@@ -59,6 +60,14 @@ type comparison struct {
 	Lead       Lead     // who is ahead
 	Common     int      // blocks that the best have in common
 	Detectable float64  // smallest factor that would have been found among the best; 0: not known
+}
+
+// Group is several arms of a table, each of which is significantly faster than each ranked arm that is not
+// of them.
+type Group struct {
+	Arms        []string // fastest first
+	Least, Most float64  // ratio of one of them to one of the others
+	Low         float64  // the lowest end of the intervals of these ratios
 }
 
 // Row is one arm of a table, over its blocks.

@@ -378,12 +378,12 @@ var _ = register(
 	Entry{Example: SeenNoiseParams{Place: "put (D1)", Ratio: 1.18, Low: Known(1.02), High: Known(1.36)},
 		Says: `{{.place}}: {{factor .ratio}} itself{{if has .low}} (95 % interval {{interval .low .high}}){{end}}`},
 	Entry{Example: BusyMachineParams{Phases: 3, Of: 40, Foreign: 0.12, Ranked: false}, Severity: Warning, Machine: true,
-		Says: `Disturbed {{.phases}} of {{plural .of "measured phase" ""}}:` +
-			`{{if has .foreign}} other processes used at least {{percent .foreign}} of the CPU in one;{{end}}` +
-			`{{if has .steal}} the hypervisor took at least {{percent .steal}} in one;{{end}}` +
-			`{{if has .quota_s}} a CPU quota stopped threads for up to {{seconds .quota_s}};{{end}}` +
-			`{{if has .heat_times}} heat slowed a CPU up to {{plural .heat_times "time" ""}};{{end}}` +
-			` {{if .ranked}}still ranked (busy_machine: tell).{{else}}too little is certain to exclude them.{{end}}`,
+		Says: `{{.phases}} of {{plural .of "measured phase" ""}} {{if eq .phases 1}}was{{else}}were{{end}} disturbed:` +
+			`{{if has .foreign}} other processes used up to {{percent .foreign}} of the CPU{{end}}` +
+			`{{if has .steal}}{{if has .foreign}},{{end}} the hypervisor took up to {{percent .steal}}{{end}}` +
+			`{{if has .quota_s}}{{if or (has .foreign) (has .steal)}},{{end}} a CPU quota stopped threads for up to {{seconds .quota_s}}{{end}}` +
+			`{{if has .heat_times}}{{if or (has .foreign) (has .steal) (has .quota_s)}},{{end}} heat slowed a CPU up to {{plural .heat_times "time" ""}}{{end}}.` +
+			` They are still ranked{{if .ranked}} (busy_machine: tell){{end}}.`,
 		Remedy: quietMachine},
 	Entry{Example: SeenHeatParams{Times: 2}, Says: `{{if has .phase}}{{.phase}}: {{end}}heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
 	Entry{Example: NotSettledParams{Trials: 3, Of: 40, Dirty: 2, Queue: 1}, Severity: Warning, Machine: true,

@@ -7,6 +7,8 @@ var _ = register(
 	Entry{Example: FooterParams{Code: MoreSeries, More: 3}, Says: `{{plural .more "more series" "more series"}} without a change: --full.`},
 	Entry{Example: FooterParams{Code: MoreFigures, More: 3}, Says: `{{plural .more "more figure" ""}} without a significant change: --full.`},
 	Entry{Example: FooterParams{Code: MoreEffects, More: 3}, Says: `{{plural .more "more effect" ""}}.`},
+	Entry{Example: OnFoldedParams{Machine: true}, Also: []Parameters{OnFoldedParams{}},
+		Says: `{{if .machine}}Machine and versions{{else}}Versions{{end}}: --full.`},
 	Entry{Example: NotShownParams{Columns: []string{"p99", "memory"}}, Says: `Not shown at this width: {{join .columns}}.`},
 	Entry{Example: CeilingsParams{Rates: []string{"null 9.20 M/s", "null-c 11.0 M/s"}}, Says: `Harness alone: {{join .rates}}.`},
 	Entry{Example: CommitsMinParams{Commits: 10}, Says: `Changes are looked for in series of {{.commits}} points or more.`},
@@ -41,6 +43,11 @@ const (
 	MoreFigures Code = "footer figures"
 	MoreEffects Code = "footer effects"
 )
+
+// OnFoldedParams are what of the machine and the versions found no room.
+type OnFoldedParams struct{ Machine bool }
+
+func (OnFoldedParams) code() Code { return "footer on" }
 
 // NotShownParams are the columns that found no room.
 type NotShownParams struct{ Columns []string }

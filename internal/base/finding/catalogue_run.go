@@ -17,6 +17,14 @@ var _ = register(
 		Says:   `Left out to fit the time: {{.count}} of {{plural .of "cell" ""}} ({{list .cells}}).`,
 		Remedy: "give the run more time"},
 
+	Entry{Example: LayoutQuickParams{Records: 1000, Of: 100_000, Helpers: true},
+		Also: []Parameters{LayoutQuickParams{Helpers: true, Phases: true}, LayoutQuickParams{Records: 10_000, Of: 100_000}}, Severity: Warning,
+		Says: `The time suffices for orders of magnitude:{{if .records}} {{count .records}} of {{count .of}} records{{end}}` +
+			`{{if .helpers}}{{if .records}},{{end}} A/A arm and null driver in the first block alone{{end}}` +
+			`{{if .phases}}{{if or .records .helpers}},{{end}} phases below 1 s{{end}}. ` +
+			`It can't show small differences, a steady state or data beyond memory.`,
+		Remedy: "give the run more time"},
+
 	Entry{Example: BlocksDecidedParams{Blocks: 4, Share: 0.1}, Severity: Notice,
 		Says: `Stopped after {{plural .blocks "block" ""}}: more blocks would decide no further comparison (differences below {{percent .share}} are accepted).`},
 	Entry{Example: BlocksMostParams{Blocks: 10, Open: []string{"get (D3): bbolt, boltdb"}}, Severity: Notice,
@@ -36,8 +44,19 @@ var _ = register(
 		Says: `Ran {{plural .count "disturbed trial" ""}} again: {{if not .good}}disturbed again{{else if eq .count .good}}undisturbed{{else}}{{.good}} undisturbed{{end}}.`},
 	Entry{Example: RepeatBlockParams{Count: 3, Block: 2},
 		Says: `the machine disturbed {{plural .count "trial" ""}} of block {{.block}}: run again`},
+	Entry{Example: BusyBlockParams{Disturbed: 5, Of: 6, Users: []string{"firefox (140 % of a CPU)", "clamd (30 % of a CPU)"}},
+		Also: []Parameters{BusyBlockParams{Disturbed: 3, Of: 6}},
+		Says: `the machine disturbed {{.disturbed}} of {{plural .of "trial" ""}} of the first block: stores may get no rank` +
+			`{{if .users}}; most CPU: {{list .users}}{{end}}; end these programs, or rank nonetheless with --set busy_machine=tell`},
 	Entry{Example: RepeatOverParams{Count: 1, Block: 2}, Also: []Parameters{RepeatOverParams{Count: 3, Block: 2, NoTime: true}},
 		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; {{if .no_time}}time limit reached{{else}}retry limit reached{{end}}`},
+)
+
+// What a time limit took from a run, so that more time brings it back.
+const (
+	LayoutPhases Code = "layout-left-out phases"
+	LayoutCells  Code = "layout-left-out cells"
+	LayoutQuick  Code = "layout-changed quick"
 )
 
 type LayoutBlocksParams struct{ Blocks, Of int }
@@ -54,14 +73,23 @@ func (LayoutLongerParams) code() Code { return "layout-changed longer" }
 
 type LayoutPhasesParams struct{ Phases []string }
 
-func (LayoutPhasesParams) code() Code { return "layout-left-out phases" }
+func (LayoutPhasesParams) code() Code { return LayoutPhases }
 
 type LayoutCellsParams struct {
 	Cells     []string
 	Count, Of int
 }
 
-func (LayoutCellsParams) code() Code { return "layout-left-out cells" }
+func (LayoutCellsParams) code() Code { return LayoutCells }
+
+// LayoutQuickParams are what a layout left out that a comparison needs.
+type LayoutQuickParams struct {
+	Records, Of uint64 // 0: the records that were asked for
+	Helpers     bool   // the A/A arm and the null driver are in the first block alone
+	Phases      bool   // phases are too short to judge their course
+}
+
+func (LayoutQuickParams) code() Code { return LayoutQuick }
 
 type BlocksDecidedParams struct {
 	Blocks int
@@ -107,6 +135,14 @@ func (TrialsRepeatedParams) code() Code { return "trials-repeated" }
 type RepeatBlockParams struct{ Count, Block int }
 
 func (RepeatBlockParams) code() Code { return "trials-repeated block" }
+
+// BusyBlockParams are of a first block that the machine spoilt; Users are the programs that use the CPU.
+type BusyBlockParams struct {
+	Disturbed, Of int
+	Users         []string `param:"omitempty"`
+}
+
+func (BusyBlockParams) code() Code { return "trials-repeated busy" }
 
 type RepeatOverParams struct {
 	Count, Block int

@@ -20,7 +20,9 @@ var _ = register(
 		Says: `{{plural .records "record" ""}} of {{.bytes}}`},
 	Entry{Example: ConditionEmptyParams{Bytes: "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
 	Entry{Example: ConditionThreadsParams{Threads: 8, Processes: 0},
-		Says: `{{if not .processes}}{{plural .threads "thread" ""}}{{else if eq .threads .processes}}{{plural .processes "process" ""}}` +
+		Also: []Parameters{ConditionThreadsParams{Threads: 8, Processes: 2, Agents: []string{"local:2"}}},
+		Says: `{{if has .agents}}{{plural .threads "thread" ""}} on {{plural .processes "agent" ""}} ({{join .agents}})` +
+			`{{else if not .processes}}{{plural .threads "thread" ""}}{{else if eq .threads .processes}}{{plural .processes "process" ""}}` +
 			`{{else}}{{plural .threads "thread" ""}} in {{plural .processes "process" ""}}{{end}}`},
 	Entry{Example: ConditionHandlesParams{Handles: "shared", Pool: 0, Pipeline: 0},
 		Says: `{{if eq .handles "shared"}}one shared handle{{else if eq .handles "per_thread"}}a handle per thread` +
@@ -116,7 +118,11 @@ type ConditionEmptyParams struct{ Bytes string }
 
 func (ConditionEmptyParams) code() Code { return "condition empty" }
 
-type ConditionThreadsParams struct{ Threads, Processes int }
+// ConditionThreadsParams are how many do a phase; Processes are those of Agents, where there are agents.
+type ConditionThreadsParams struct {
+	Threads, Processes int
+	Agents             []string `param:"omitempty"`
+}
 
 func (ConditionThreadsParams) code() Code { return "condition threads" }
 

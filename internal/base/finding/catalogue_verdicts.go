@@ -4,6 +4,7 @@ package finding
 // phases and classes, or places.
 const (
 	VerdictFastest  Code = "verdict fastest"
+	VerdictGroup    Code = "verdict group" // several lead, and are not told from each other
 	VerdictEqual    Code = "verdict equal" // shown to differ by less than a margin
 	VerdictWide     Code = "verdict wide"  // a lead that is significant, and whose size the blocks leave open
 	VerdictTied     Code = "verdict tied"
@@ -27,6 +28,10 @@ var _ = register(
 		Says: `{{list .arms}} is fastest at {{if has .phases}}{{list .phases}} ({{join .classes}}){{else}}{{rate .rate}}{{end}}: ` +
 			`{{if .most}}{{factor .factor}}{{if ne (factor .factor) (factor .most)}} to {{factor .most}}{{end}} the next{{if has .low}} (95 % intervals from {{factor .low}}){{end}}` +
 			`{{else}}{{factor .factor}} {{.next}}{{if has .low}} (95 % interval {{interval .low .high}}){{end}}{{end}}.`},
+	Entry{Example: VerdictParams{Code: VerdictGroup, Arms: []string{"pogreb", "bbolt", "boltdb"}, Phases: []string{"read"},
+		Classes: []string{"D3"}, Factor: 3.68, Most: 23.8, Low: Known(2.9)},
+		Says: `{{list .arms}} lead at {{list .phases}} ({{join .classes}}): ` +
+			`{{factor .factor}}{{if ne (factor .factor) (factor .most)}} to {{factor .most}}{{end}} the others{{if has .low}} (95 % intervals from {{factor .low}}){{end}}.`},
 	Entry{Example: VerdictParams{Code: VerdictWide, Arms: []string{"pebble"}, Next: "bbolt", Places: []string{"get (D3)"},
 		Low: Known(1.11), High: Known(33.43)},
 		Says: `{{list .places}}: {{list .arms}} is faster than {{.next}}, but the interval is wide: {{interval .low .high}}.`},

@@ -24,7 +24,7 @@ var _ = register(
 		Says: `{{if .proved}}{{.class}} kept in {{if .kills}}kills of the process{{else}}power cuts{{end}}: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
 			`{{else}}{{.class}}: {{if .kills}}no kill{{else}}no power cut{{end}} was tried{{if .elsewhere}} on what ran here{{end}} (assay crash).{{end}}` +
 			`{{if .elsewhere}} Cut as something else, and claimed here: {{join .elsewhere}}.{{end}}` +
-			`{{if .per_sync}} The syncs that were counted cover {{if eq .per_sync 1}}one write{{else}}at most {{count .per_sync}} writes{{end}} each.{{end}}`,
+			`{{if .per_sync}} Syncs were counted: at least one for {{if eq .per_sync 1}}each acknowledged write{{else}}every {{count .per_sync}} acknowledged writes{{end}}.{{end}}`,
 		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}},
 			ProofsParams{Class: "D1", Kills: true, Proved: []string{"pebble (200 on ext4)"}, Claimed: []string{"badger"}},
 			ProofsParams{Class: "D3", Claimed: []string{"badger", "bbolt"}, Elsewhere: []string{"bbolt (another program, other options)"}},

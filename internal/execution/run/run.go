@@ -116,6 +116,7 @@ func (o Options) chosen(trials []plan.Trial) []plan.Trial {
 type Result struct {
 	Planned, OK, Marked, Failed, Refused int
 	Measured                             int    // of those that are OK, the trials of stores: not of ceilings
+	Ceilings                             int    // of those that are marked or failed, the null drivers': no failure of what was asked
 	Left                                 string // what could not be removed, a line each; "": nothing is left
 	Interrupted                          bool   // stopped by the user: the trials that are left can be resumed
 }
@@ -132,9 +133,10 @@ type running struct {
 	ended      map[string]*record.Trial // by ID: what ended, without the figures
 	before     time.Duration            // that trials took before a resumed run began
 	began      time.Time
-	toldSyncs  bool     // that syncs are not counted has been told
-	writesWhy  string   // why /proc/PID/io must not be asked for host writes; "": it is right here
-	settler    *settler // nil: no trial has waited yet
+	users      *host.Users // of the CPU, since then
+	toldSyncs  bool        // that syncs are not counted has been told
+	writesWhy  string      // why /proc/PID/io must not be asked for host writes; "": it is right here
+	settler    *settler    // nil: no trial has waited yet
 	kept       keptTraces
 	result     Result
 	noted      func() // waits until an interruption is written down
@@ -162,7 +164,7 @@ func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options
 		return Result{}, err
 	}
 	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota, plan: trials,
-		ended: map[string]*record.Trial{}, began: time.Now(), writesWhy: environment.NotMeasured[writesSeries]}
+		ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: environment.NotMeasured[writesSeries]}
 	return r.finish(r.trials(ctx, trials))
 }
 
@@ -190,7 +192,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	r := &running{options: o, experiment: &before.Experiment, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
-		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), writesWhy: now.NotMeasured[writesSeries]}
+		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: now.NotMeasured[writesSeries]}
 	for id, trial := range before.Trials {
 		r.before += time.Duration(trial.Seconds * float64(time.Second))
 		if trial.State != record.Interrupted && !contains(left, id) {
@@ -317,6 +319,9 @@ func (r *running) count() {
 		last := tries[len(tries)-1]
 		if last == nil {
 			continue
+		}
+		if last.Plan.Role == plan.Ceiling && (last.State == record.Marked || last.State == record.Failed) {
+			r.result.Ceilings++
 		}
 		switch last.State {
 		case record.OK:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
+	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
@@ -25,6 +26,7 @@ func (r *running) blocks(ctx context.Context, left []plan.Trial) error {
 		now := ofBlock(left, block)
 		if block == 2 {
 			r.tellOverrun()
+			r.tellBusy()
 		}
 		for len(now) > 0 {
 			for _, p := range now {
@@ -116,6 +118,33 @@ func (r *running) tellOverrun() {
 	if expected := r.spent() * time.Duration(s.Blocks); s.Time > 0 && expected > s.Time {
 		r.say(finding.BlocksOverParams{Seconds: s.Time.Seconds(), Expected: expected.Seconds()})
 	}
+}
+
+// busyUsers is how many of the programs that use the CPU are named.
+const busyUsers = 3
+
+// tellBusy says after the first block if the machine spoilt half of its trials of stores, or more, and what
+// uses the CPU: what comes will not be ranked either.
+func (r *running) tellBusy() {
+	disturbed, of := 0, 0
+	for _, tries := range r.tries(1) {
+		last := tries[len(tries)-1]
+		if last == nil || last.Plan.Role == plan.Ceiling || last.State == record.Refused {
+			continue
+		}
+		of++
+		if spoilt(last) && last.State == record.Marked {
+			disturbed++
+		}
+	}
+	if disturbed == 0 || 2*disturbed < of {
+		return
+	}
+	var users []string
+	for _, u := range r.users.Largest(busyUsers) {
+		users = append(users, fmt.Sprintf("%s (%s of a CPU)", u.Name, format.Percent(u.CPUs)))
+	}
+	r.say(finding.BusyBlockParams{Disturbed: disturbed, Of: of, Users: users})
 }
 
 // again plans the next tries of the trials of a block whose last try the machine spoilt, as far as

@@ -106,11 +106,11 @@ func TestSpoiltTrialsRunAgain(t *testing.T) {
 		{"first two tries", "", "blocks: 3", func(p plan.Trial) bool { return is(p, 2, plan.AA) && p.Again < 2 },
 			[]string{"a/a 1 of block 2", "a/a 2 of block 2"}, Result{Planned: 9, OK: 9, Measured: 6}},
 		{"all tries of one", "", "blocks: 3", func(p plan.Trial) bool { return is(p, 3, plan.Ceiling) },
-			[]string{"ceiling 1 of block 3", "ceiling 2 of block 3"}, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1}},
+			[]string{"ceiling 1 of block 3", "ceiling 2 of block 3"}, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1, Ceilings: 1}},
 		{"all tries of one, one repeat", "", "blocks: 3\nrepeats: 1", func(p plan.Trial) bool { return is(p, 3, plan.Ceiling) },
-			[]string{"ceiling 1 of block 3"}, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1}},
+			[]string{"ceiling 1 of block 3"}, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1, Ceilings: 1}},
 		{"no repeats", "", "blocks: 3\nrepeats: 0", func(p plan.Trial) bool { return is(p, 3, plan.Ceiling) },
-			nil, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1}},
+			nil, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1, Ceilings: 1}},
 		{"told, not marked", "", "blocks: 3\nbusy_machine: tell", func(plan.Trial) bool { return true }, nil, Result{Planned: 9, OK: 9, Measured: 6}},
 		{"a wrong store on a busy machine", "lies-wrong-value", "blocks: 1", func(p plan.Trial) bool { return p.Role == plan.Measured },
 			nil, Result{Planned: 3, OK: 1, Marked: 2}},
@@ -147,7 +147,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	result, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3\nrepeats: 9"), func(plan.Trial) *record.Machine { return busy() })
-	if len(againIn(run)) != 3 || result != (Result{Planned: 9, Marked: 9}) {
+	if len(againIn(run)) != 3 || result != (Result{Planned: 9, Marked: 9, Ceilings: 3}) {
 		t.Errorf("%q, %+v", againIn(run), result)
 	}
 	if again := againIn(run); !strings.HasSuffix(again[2], "1 of block 1") {
@@ -256,7 +256,7 @@ func TestBlocksToDetect(t *testing.T) {
 		r := &running{
 			options:    Options{ToDetect: func(*record.Run) (int, error) { return c.needed, nil }},
 			experiment: &experiment.Experiment{Schedule: experiment.Schedule{Blocks: 5, BlocksMax: c.most, Detect: 0.05}},
-			view:       live.NewPlain(discard{}), began: time.Now(),
+			view:       live.NewPlain(discard{}), began: time.Now(), users: host.NewUsers(),
 		}
 		if got, err := r.toDetect(nil, 6); got != c.want || err != nil {
 			t.Errorf("%d needed of at most %d: %d, %v; want %d", c.needed, c.most, got, err, c.want)

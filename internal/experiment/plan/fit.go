@@ -15,6 +15,11 @@ import (
 const (
 	// PhaseMin is the shortest phase of a layout: its twenty samples show whether a rate holds.
 	PhaseMin = time.Second
+	// QuickPhaseMin is the shortest phase of a layout for which [PhaseMin] is too long: its rate is an
+	// order of magnitude.
+	QuickPhaseMin = 300 * time.Millisecond
+	// QuickRecords is the least number of records that a layout may leave.
+	QuickRecords = 1_000
 	// fitBlocks is how many blocks a layout has at least.
 	fitBlocks = 3
 	// phaseStep is what durations of a layout are multiples of.
@@ -22,19 +27,22 @@ const (
 )
 
 // Fit lays an experiment out so that it probably ends within e.Time, in the order that
-// docs/experiment-file.md states: fewer blocks, shorter phases, no optional phases, fewer cells. It
-// changes e and says in e.Layout what it changed. The error says which time the least layout needs.
-// Without a time nothing is changed.
-func Fit(e *experiment.Experiment) error {
+// docs/experiment-file.md states: fewer blocks, shorter phases, no optional phases, fewer cells, and
+// then what still shows an order of magnitude: fewer records where nobody asked for a number
+// (recordsFree), helpers in the first block alone, phases below [PhaseMin]. It changes e and says in
+// e.Layout what it changed. The error says which time the least layout needs. Without a time nothing
+// is changed.
+func Fit(e *experiment.Experiment, recordsFree bool) error {
 	if e.Time == 0 {
 		return nil
 	}
-	f := fitting{e: e, seconds: e.Time.Seconds(), asked: slices.Clone(e.Phases)}
+	f := fitting{e: e, seconds: e.Time.Seconds(), asked: slices.Clone(e.Phases), phaseMin: PhaseMin}
 	f.blocks()
 	if !f.fits() {
 		f.stretch(0)
 		f.dropPhases()
 		f.dropCells()
+		f.hurry(recordsFree)
 		if !f.fits() {
 			least := math.Ceil(f.needed())
 			return fmt.Errorf("time: %s is too short: the least layout (%s) takes about %s\n"+
@@ -53,8 +61,10 @@ type fitting struct {
 	seconds float64
 	asked   []experiment.Phase // of the phases that are left, as the file has them
 
+	phaseMin              time.Duration
 	blocksAsked           int
-	phasesLeft, cellsLeft []string // out
+	quick                 *finding.LayoutQuickParams // what was left out that a comparison needs; nil: nothing
+	phasesLeft, cellsLeft []string                   // out
 }
 
 // needed is how long the experiment takes as it is laid out now: what [Estimate.Seconds] says of
@@ -71,9 +81,35 @@ func (f *fitting) cellSeconds(cell int) (sum float64) {
 	can, _ := armsOf(f.e, cell)
 	for _, t := range can {
 		_, high, load, _ := trialSeconds(f.e, t)
-		sum += high + load
+		blocks := f.e.Blocks
+		if f.e.HelpersOnce && t.Role != Measured {
+			blocks = 1
+		}
+		sum += (high + load) * float64(blocks)
 	}
-	return sum * float64(f.e.Blocks)
+	return sum
+}
+
+// hurry takes away what a comparison needs and an order of magnitude does not, one thing after the
+// other until the time suffices.
+func (f *fitting) hurry(recordsFree bool) {
+	f.quick = &finding.LayoutQuickParams{}
+	for i := range f.e.Cells {
+		for c := &f.e.Cells[i]; recordsFree && !f.fits() && c.Records > QuickRecords; f.quick.Records = c.Records {
+			f.quick.Of = max(f.quick.Of, c.Records)
+			c.Records = max(c.Records/10, QuickRecords)
+		}
+	}
+	if !f.fits() {
+		f.e.HelpersOnce, f.quick.Helpers = true, true
+	}
+	if !f.fits() {
+		f.phaseMin, f.quick.Phases = QuickPhaseMin, true
+		f.stretch(0)
+	}
+	if *f.quick == (finding.LayoutQuickParams{}) {
+		f.quick = nil
+	}
 }
 
 // fits leaves room for the rounding of sums.
@@ -91,7 +127,7 @@ func (f *fitting) blocks() {
 }
 
 // stretch gives the phases a share of the lengths that were asked for, and measured ones at least
-// [PhaseMin].
+// phaseMin.
 func (f *fitting) stretch(share float64) {
 	for i, asked := range f.asked {
 		if asked.Duration == 0 || asked.Load {
@@ -101,7 +137,7 @@ func (f *fitting) stretch(share float64) {
 		if asked.Unmeasured {
 			length = max(length, min(asked.Duration, phaseStep))
 		} else {
-			length = max(length, PhaseMin)
+			length = max(length, f.phaseMin)
 		}
 		if share == 1 {
 			length = max(length, asked.Duration)
@@ -181,6 +217,9 @@ func (f *fitting) tell() {
 	add := func(p finding.Parameters) { e.Layout = append(e.Layout, finding.New(p)) }
 	if enough := int(f.seconds / (f.needed() / float64(e.Blocks))); f.blocksAsked > enough {
 		add(finding.LayoutBlocksParams{Blocks: enough, Of: f.blocksAsked})
+	}
+	if f.quick != nil {
+		add(*f.quick)
 	}
 	var shorter, longer []string
 	for i, p := range e.Phases {

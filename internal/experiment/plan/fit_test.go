@@ -42,7 +42,7 @@ func least(e *experiment.Experiment) float64 {
 	one := *e
 	one.Cells, one.Phases = slices.Clone(e.Cells), slices.Clone(e.Phases)
 	one.Time = time.Nanosecond
-	err := plan.Fit(&one)
+	err := plan.Fit(&one, true)
 	if err == nil {
 		panic("a nanosecond is enough")
 	}
@@ -54,8 +54,12 @@ func TestALayoutFitsItsTime(t *testing.T) {
 		e := drawExperiment(rt)
 		asked := *e
 		asked.Phases = slices.Clone(e.Phases)
+		var records []uint64
+		for _, c := range e.Cells {
+			records = append(records, c.Records)
+		}
 		need := least(e)
-		err := plan.Fit(e)
+		err := plan.Fit(e, true)
 		if (err != nil) != (need > e.Time.Seconds()) {
 			rt.Fatalf("the least layout takes %v s, %v are given: %v", need, e.Time, err)
 		}
@@ -68,6 +72,15 @@ func TestALayoutFitsItsTime(t *testing.T) {
 		if e.Blocks < min(3, asked.Blocks) {
 			rt.Fatalf("%d blocks", e.Blocks)
 		}
+		helper := func(t plan.Trial) bool { return t.Role != plan.Measured }
+		if e.HelpersOnce == slices.ContainsFunc(plan.Block(e, 2), helper) || !slices.ContainsFunc(plan.Block(e, 1), helper) {
+			rt.Fatalf("helpers in the first block alone: %v; the second: %+v", e.HelpersOnce, plan.Block(e, 2))
+		}
+		for _, c := range e.Cells {
+			if c.Records < plan.QuickRecords && !slices.ContainsFunc(records, func(n uint64) bool { return n == c.Records }) {
+				rt.Fatalf("%d records are left", c.Records)
+			}
+		}
 		if len(e.Cells) == 0 || len(e.Cells) < len(asked.Cells) && !said(e, "layout-left-out cells") {
 			rt.Fatalf("%d of %d cells: %v", len(e.Cells), len(asked.Cells), e.Layout)
 		}
@@ -78,7 +91,7 @@ func TestALayoutFitsItsTime(t *testing.T) {
 				continue
 			}
 			measured++
-			if p.Duration < plan.PhaseMin || p.Duration > max(plan.PhaseMin, asked.Phases[i].Duration) {
+			if p.Duration < plan.QuickPhaseMin || p.Duration < plan.PhaseMin && !said(e, "layout-changed quick") || p.Duration > max(plan.PhaseMin, asked.Phases[i].Duration) {
 				rt.Fatalf("%s takes %v, asked for %v", p.Name, p.Duration, asked.Phases[i].Duration)
 			}
 			if p.Duration < asked.Phases[i].Duration && !said(e, "layout-changed shorter") {
@@ -108,7 +121,7 @@ func TestTimeToSpareChangesNothing(t *testing.T) {
 	e.Blocks, e.Time = 5, time.Hour
 	want := anExperiment()
 	want.Schedule = experiment.Schedule{Blocks: 3, BlocksMax: 5, Time: time.Hour}
-	if err := plan.Fit(e); err != nil || !reflect.DeepEqual(e, want) {
+	if err := plan.Fit(e, true); err != nil || !reflect.DeepEqual(e, want) {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
@@ -121,7 +134,7 @@ func TestALayoutDropsTheLeastFirst(t *testing.T) {
 		large.Records = 1_000_000
 		e.Cells = append([]experiment.Cell{large}, e.Cells...)
 		e.Time = time.Duration(seconds * 1e9)
-		return e, plan.Fit(e)
+		return e, plan.Fit(e, false)
 	}
 	_, err := layout(1)
 	if err == nil || !strings.Contains(err.Error(), "time: 1.0 s is too short") {
@@ -154,5 +167,40 @@ func TestALayoutDropsTheLeastFirst(t *testing.T) {
 	}
 	if phases != 2 || cells != 1 {
 		t.Errorf("at the end there were %d phases and %d cells", phases, cells)
+	}
+}
+
+// One store, 100,000 records and ten seconds: what is left shows an order of magnitude, and says so.
+func TestALayoutOfSeconds(t *testing.T) {
+	quick := func(seconds time.Duration, recordsFree bool) (*experiment.Experiment, error) {
+		e := anExperiment()
+		e.Stores, e.Cells, e.VerifyRecords = e.Stores[1:2], e.Cells[2:], 1_000_000
+		e.Cells[0].Records, e.Phases[1].Duration, e.Time = 100_000, 10*time.Second, seconds*time.Second
+		return e, plan.Fit(e, recordsFree)
+	}
+	for _, c := range []struct {
+		seconds time.Duration
+		records uint64
+		once    bool
+		phase   time.Duration
+	}{
+		{300, 100_000, false, 10 * time.Second}, {30, 10_000, false, time.Second}, {20, 1_000, false, time.Second}, {12, 1_000, true, time.Second}, {8, 1_000, true, plan.QuickPhaseMin},
+	} {
+		e, err := quick(c.seconds, true)
+		if err != nil {
+			t.Fatalf("%d s: %v", c.seconds, err)
+		}
+		if cell := e.Cells[0]; cell.Records != c.records || e.HelpersOnce != c.once || e.Phases[1].Duration < c.phase {
+			t.Errorf("%d s: %d records, helpers once: %v, %v", c.seconds, cell.Records, e.HelpersOnce, e.Phases[1].Duration)
+		}
+		if c.records < 100_000 != said(e, "layout-changed quick") {
+			t.Errorf("%d s: %v", c.seconds, e.Layout)
+		}
+		if takes := plan.EstimateOf(e, plan.Plan(e)).Seconds(); takes > float64(c.seconds) {
+			t.Errorf("%d s: the layout takes %v s", c.seconds, takes)
+		}
+	}
+	if e, err := quick(20, false); err == nil || e.Cells[0].Records != 100_000 {
+		t.Errorf("records that were asked for became %d: %v", e.Cells[0].Records, err)
 	}
 }

@@ -20,7 +20,8 @@ const twinSuffix = " (A/A)"
 // run there; all cells of a block are shuffled together, so that drift of the machine falls on all
 // alike, and then put in the order that lets each arm come after each store about as often, so that
 // what a trial leaves to the next one does too (package carryover). If the baseline can't run in a
-// cell, the A/A arm there is the first store that can.
+// cell, the A/A arm there is the first store that can. With HelpersOnce, the A/A arms and null drivers
+// are in the first block alone.
 //
 // A store that can't run in a cell is planned there exactly once, at the end of block 1, with the
 // reason: it costs no time, its cell is shown, and the order of what runs does not depend on it.
@@ -54,6 +55,9 @@ func blockOf(e *experiment.Experiment, block int, order *carryover.Sequence) []T
 		refused = append(refused, cannot...)
 	}
 	neighbours := neighboursOf(trials)
+	if e.HelpersOnce && block > 1 {
+		trials, neighbours = withoutHelpers(trials, neighbours)
+	}
 	shuffle(len(trials), e.Seed, block, func(i, j int) {
 		trials[i], trials[j] = trials[j], trials[i]
 		neighbours[i], neighbours[j] = neighbours[j], neighbours[i]
@@ -148,6 +152,16 @@ func neighboursOf(trials []Trial) []carryover.Trial {
 		neighbours[i] = carryover.Trial{Leaves: stores[name], Meets: i}
 	}
 	return neighbours
+}
+
+// withoutHelpers are the trials of the stores themselves, each with its neighbour.
+func withoutHelpers(trials []Trial, neighbours []carryover.Trial) (left []Trial, their []carryover.Trial) {
+	for i, t := range trials {
+		if t.Role == Measured {
+			left, their = append(left, t), append(their, neighbours[i])
+		}
+	}
+	return left, their
 }
 
 // Leaves names what may slow the next trial: the store, whichever arm it is.

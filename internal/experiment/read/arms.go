@@ -57,7 +57,7 @@ func DriverNamed(word string) string {
 
 // DriverOf returns the driver that an argument of a command line names.
 func DriverOf(argument string) string {
-	if scheme, _, isURL := strings.Cut(argument, "://"); isURL {
+	if scheme, _, is := strings.Cut(argument, "://"); is && isURL(argument) {
 		return DriverNamed(scheme)
 	}
 	end := strings.IndexAny(argument, "@[?")
@@ -65,6 +65,12 @@ func DriverOf(argument string) string {
 		end = len(argument)
 	}
 	return DriverNamed(argument[:end])
+}
+
+// isURL reports whether an argument begins with a scheme: redis@unix:///run/redis.sock does not.
+func isURL(argument string) bool {
+	scheme, _, is := strings.Cut(argument, "://")
+	return is && !strings.ContainsAny(scheme, "@[?")
 }
 
 // armArgument is a store as a command line names it: DRIVER, DRIVER@start, DRIVER@start=PROGRAM,
@@ -84,7 +90,7 @@ type armOption struct {
 
 func parseArm(argument string) (a armArgument, err error) {
 	a.typed = argument
-	if strings.Contains(argument, "://") {
+	if isURL(argument) {
 		return a, a.fromURL(argument)
 	}
 	rest, options, closed := bracketed(argument)

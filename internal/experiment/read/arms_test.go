@@ -52,6 +52,7 @@ func TestArgumentsThatAreNoArms(t *testing.T) {
 		"pebble[8MB]":                            "is no option of an arm",
 		"pebble[a=1]?b=2":                        "not both",
 		"redis@/run/redis.sock":                  "Unix sockets are not supported",
+		"redis@unix:///run/redis.sock":           "Unix sockets are not supported",
 		"redis@start=":                           "expected the server's program",
 		"mysql@start":                            "Assay can't start mysql",
 		"dragonfly@start":                        "Assay can't start dragonfly",

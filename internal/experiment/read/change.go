@@ -3,6 +3,7 @@ package read
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,11 +19,17 @@ type Change struct {
 	Value string // YAML; of an axis, 1,8 means [1, 8]
 }
 
+// groupedThousands are numbers such as 1,000,000: the members of a list are not 000.
+var groupedThousands = regexp.MustCompile(`^[1-9][0-9]{0,2}(,000)+$`)
+
 func (a Change) parse() (change, *Error) {
 	if a.Path == "" {
 		return parseSet(a.Flag, a.Value)
 	}
 	value := a.Value
+	if groupedThousands.MatchString(value) {
+		value = strings.ReplaceAll(value, ",", "")
+	}
 	if isAxis(a.Path) && strings.Contains(value, ",") && !strings.HasPrefix(strings.TrimSpace(value), "[") {
 		value = "[" + value + "]"
 	}
@@ -75,6 +82,9 @@ func parseSet(flag, text string) (change, *Error) {
 	if parsed.kind == null && parsed.text == "" { // a shell's variable that is not set must not take the file's field away
 		after := at.shifted(utf8.RuneCountInString(path)+1, 1)
 		return change{}, after.fail(path, "expected a value after %s=", path).hint("write null to take the field away: %s=null", path)
+	}
+	if path == "stores" && parsed.kind == scalar { // one store, or several with commas between
+		return parseSet(flag, "stores=["+value+"]")
 	}
 	return change{path: path, at: at, value: parsed}, nil
 }

@@ -48,7 +48,11 @@ func decode(n *node, into reflect.Value, path string) *Error {
 		}
 		into.SetBool(n.text == "true")
 	case reflect.Float64:
-		number, ok := parseNumber(n.text)
+		text := n.text
+		if strings.HasSuffix(path, "rate") {
+			text = strings.TrimSuffix(text, "/s") // a rate is of a second
+		}
+		number, ok := parseNumber(text)
 		if n.kind != scalar || n.quoted || !ok {
 			return n.expected(path, "a number")
 		}

@@ -341,19 +341,23 @@ func (d *DurabilityForm) fromNode(n *node, path string) *Error {
 	if n.kind != scalar {
 		return n.expected(path, "one of "+strings.Join(classes, ", "))
 	}
-	switch class := store.Durability(n.text); class {
+	text := n.text
+	if strings.HasPrefix(text, "d") {
+		text = "D" + text[1:]
+	}
+	switch class := store.Durability(text); class {
 	case store.D0, store.D1, store.D3, store.D4:
 		d.Class = class
 		return nil
 	}
-	if inside, ok := argument(n.text, string(store.D2)); ok {
+	if inside, ok := argument(text, string(store.D2)); ok {
 		window, ok := parseDuration(inside)
 		if ok && window > 0 {
 			d.Class, d.Window = store.D2, window
 			return nil
 		}
 	}
-	if strings.HasPrefix(n.text, string(store.D2)) {
+	if strings.HasPrefix(text, string(store.D2)) {
 		return n.at.fail(path, "D2 needs a window: of how long a crash may lose the acknowledged writes").
 			hint("expected D2(WINDOW), such as D2(100ms), got %q", n.text)
 	}
@@ -431,7 +435,14 @@ func (f *ArrivalsForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "arrivals", arrivals)
 }
 
+// otherOrders are names that other tools give to orders of keys.
+var otherOrders = map[string]string{"zipf": "zipfian", "random": "uniform", "rand": "uniform", "seq": "sequential", "shuffle": "shuffled"}
+
 func (f *DistributionForm) fromNode(n *node, path string) *Error {
+	if meant := otherOrders[strings.ToLower(n.text)]; meant != "" && n.kind == scalar {
+		*f = DistributionForm(meant)
+		return nil
+	}
 	return oneOf((*string)(f), n, path, "distribution", experiment.Distributions)
 }
 
@@ -463,7 +474,7 @@ func oneOf(into *string, n *node, path, what string, names []string) *Error {
 		return n.expected(path, "one of "+strings.Join(names, ", "))
 	}
 	for _, name := range names {
-		if n.text == name {
+		if strings.EqualFold(n.text, name) {
 			*into = name
 			return nil
 		}

@@ -54,6 +54,9 @@ func parseMix(text string) (weights []weight, mistake error) {
 			number = "100"
 		}
 		number = strings.TrimSuffix(number, "%")
+		if meant := otherOperations[strings.ToLower(name)]; slices.Contains(mixNames(), meant) {
+			name = meant
+		}
 		if !slices.Contains(mixNames(), name) {
 			return nil, unknownOperation(at.shifted(0, max(len(name), 1)), "mix", name)
 		}

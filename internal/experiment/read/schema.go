@@ -327,13 +327,16 @@ func (CaseFile) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Properties: p, Required: []string{"name"}, AdditionalProperties: jsonschema.FalseSchema}
 }
 
-// IsField reports whether a name is that of a field at the top of an experiment file.
-func IsField(name string) bool {
+// Fields are the names of the fields at the top of an experiment file.
+func Fields() (names []string) {
 	file := reflect.TypeFor[File]()
 	for i := range file.NumField() {
-		if file.Field(i).Tag.Get("yaml") == name {
-			return true
+		if name := file.Field(i).Tag.Get("yaml"); name != "" && name != "-" {
+			names = append(names, name)
 		}
 	}
-	return false
+	return names
 }
+
+// IsField reports whether a name is that of a field at the top of an experiment file.
+func IsField(name string) bool { return slices.Contains(Fields(), name) }

@@ -3,8 +3,16 @@ package read
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 )
+
+// SetRecords changes the number of records that the file gives, where a layout took another.
+func (l *Loaded) SetRecords(records uint64) {
+	if n := l.root.field("records"); n != nil {
+		n.kind, n.text, n.items = scalar, strconv.FormatUint(records, 10), nil
+	}
+}
 
 // File writes the experiment as a file that says the same: changes applied, comments and scales
 // gone.

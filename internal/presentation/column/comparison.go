@@ -57,12 +57,15 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 	told := Comparison{Verdict: finding.Text(c.Verdict), Remedy: finding.Remedy(c.Verdict),
 		Heads: []string{finding.HeadOf(finding.ColumnWhere).Short, finding.HeadOf(finding.ColumnStore).Short, "", side(c, 0), side(c, last),
 			finding.HeadOf(finding.ColumnRatio).Short, finding.HeadOf(finding.ColumnInterval).Short, ""}}
+	if len(c.Sides) == 1 {
+		told.Heads[ComparisonOld] = ""
+	}
 	for _, criterion := range c.Criteria {
 		told.Criteria = append(told.Criteria, Criterion{criterion})
 	}
 	for _, r := range c.Rows {
 		changed := r.Outcome == compare.Regression || r.Outcome == compare.Improvement || len(r.Changes) > 0
-		if !all && r.Metric != "rate" && !changed {
+		if !all && r.Metric != "rate" && !changed && len(c.Sides) > 1 {
 			continue
 		}
 		ratio, interval := format.Absent, format.Absent
@@ -72,8 +75,15 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 				interval = format.Interval(*r.Ratio.Low, *r.Ratio.High)
 			}
 		}
+		old := figureOf(r.Metric, r.Values[0].Value)
+		if len(c.Sides) == 1 {
+			old = ""
+			if e := r.Values[0]; e.Low != nil {
+				interval = figureOf(r.Metric, *e.Low) + " to " + figureOf(r.Metric, *e.High)
+			}
+		}
 		told.Rows = append(told.Rows, ComparisonRow{Outcome: r.Outcome, Ratio: r.Ratio, Cells: []string{r.Phase + " " + r.Cell, format.CleanMax(r.Arm, 40), r.Metric,
-			figureOf(r.Metric, r.Values[0].Value), figureOf(r.Metric, r.Values[last].Value), ratio, interval, finding.Text(r.Why)}})
+			old, figureOf(r.Metric, r.Values[last].Value), ratio, interval, finding.Text(r.Why)}})
 		for _, change := range r.Changes {
 			told.Changes = append(told.Changes, finding.Text(finding.New(finding.ComparedChangeParams{Metric: r.Metric, Arm: r.Arm, Phase: r.Phase,
 				Before: figureOf(r.Metric, change.Before), Since: side(c, change.Side), After: figureOf(r.Metric, change.After)})))

@@ -20,11 +20,9 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,12 +42,6 @@ var script []byte
 var (
 	listPage = template.Must(template.ParseFS(templates, "list.html"))
 	livePage = template.Must(template.ParseFS(templates, "live.html"))
-)
-
-// How far below a directory that was named run directories are looked for, and how many are listed.
-const (
-	depthMax = 2
-	runsMax  = 2000
 )
 
 // Server answers over HTTP. Its handler may be used by several goroutines.
@@ -174,29 +166,19 @@ func last(events []record.Event) string {
 // find looks for run directories: the newest first. What can't be read is passed over.
 func (s *Server) find() (runs []found) {
 	seen, keys := map[string]bool{}, map[string]int{}
-	var look func(directory string, depth int)
-	look = func(directory string, depth int) {
-		if len(runs) >= runsMax || seen[directory] {
-			return
-		}
-		seen[directory] = true
-		if progress, err := record.Follow(directory); err == nil {
-			runs = append(runs, found{Directory: directory, Progress: progress})
-			return
-		}
-		if depth == 0 {
-			return
-		}
-		entries, _ := os.ReadDir(directory)
-		for _, e := range entries {
-			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-				look(filepath.Join(directory, e.Name()), depth-1)
-			}
-		}
-	}
 	for _, d := range s.directories {
-		if absolute, err := filepath.Abs(d); err == nil {
-			look(absolute, depthMax)
+		absolute, err := filepath.Abs(d)
+		if err != nil {
+			continue
+		}
+		for _, directory := range record.Find(absolute) {
+			if seen[directory] || len(runs) >= record.FindMax {
+				continue
+			}
+			seen[directory] = true
+			if progress, err := record.Follow(directory); err == nil {
+				runs = append(runs, found{Directory: directory, Progress: progress})
+			}
 		}
 	}
 	for i := range runs { // copies of one directory have one ID

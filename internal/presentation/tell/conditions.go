@@ -87,7 +87,11 @@ func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase)
 	} else {
 		add(finding.ConditionRecordsParams{Records: c.Records, Bytes: valueLength(&e.Values, c.ValueBytes)})
 	}
-	add(finding.ConditionThreadsParams{Threads: p.ThreadsIn(c), Processes: p.ProcessesIn(c)})
+	threads := finding.ConditionThreadsParams{Threads: p.ThreadsIn(c), Processes: p.ProcessesIn(c)}
+	if agents := e.AgentsIn(c); agents > 0 && agents == threads.Processes {
+		threads.Agents = e.Agents
+	}
+	add(threads)
 	pipeline := c.Pipeline
 	if pipeline == 1 {
 		pipeline = 0 // as it is everywhere else

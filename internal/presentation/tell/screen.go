@@ -148,20 +148,21 @@ type ahead struct {
 	classes []string
 	least   *facts.Ratio // of its leads
 	next    string
+	factor  float64 // the least of its leads; of several stores, of one of them to one of the others
 	most    float64 // the largest of its leads
 	low     float64 // the lowest end of their intervals
 }
 
 // leadsOf gathers for each store the tables that it leads, in lines whose phases times classes are
 // exactly these tables: phases with the same classes are one line.
-func leadsOf(tables []*facts.Table, is func(*facts.Table) bool) (leads []*ahead) {
+func leadsOf(tables []*facts.Table, is func(*facts.Table) bool, leaders func(*facts.Table) []string) (leads []*ahead) {
 	ofArms := map[string]map[string][]*facts.Table{} // arms → phase → tables
 	var order [][2]string
 	for _, t := range tables {
 		if !is(t) {
 			continue
 		}
-		arms := strings.Join(t.Best, "\x00")
+		arms := strings.Join(slices.Sorted(slices.Values(leaders(t))), "\x00")
 		if ofArms[arms] == nil {
 			ofArms[arms] = map[string][]*facts.Table{}
 		}
@@ -179,7 +180,7 @@ func leadsOf(tables []*facts.Table, is func(*facts.Table) bool) (leads []*ahead)
 		}
 		key := at[0] + "\x00" + strings.Join(classes, " ")
 		if lines[key] == nil {
-			lines[key] = &ahead{arms: led[0].Best, classes: classes}
+			lines[key] = &ahead{arms: leaders(led[0]), classes: classes}
 			leads = append(leads, lines[key])
 		}
 		lines[key].add(at[1], led)
@@ -198,6 +199,16 @@ func classIn(t *facts.Table, shown []*facts.Table) string {
 func (l *ahead) add(phase string, tables []*facts.Table) {
 	l.phases, l.tables = append(l.phases, phase), append(l.tables, tables...)
 	for _, t := range tables {
+		if g := t.Group; g != nil {
+			if l.factor == 0 || g.Least < l.factor {
+				l.factor = g.Least
+			}
+			l.most = max(l.most, g.Most)
+			if l.low == 0 || g.Low < l.low {
+				l.low = g.Low
+			}
+			continue
+		}
 		rows := t.Ranked()
 		if len(t.Best) > 1 || len(rows) < 2 {
 			continue
@@ -206,10 +217,19 @@ func (l *ahead) add(phase string, tables []*facts.Table) {
 		if l.least == nil || r.Value < l.least.Value {
 			l.least, l.next = r, rows[1].Arm
 		}
+		l.factor = l.least.Value
 		if l.most = max(l.most, r.Value); l.low == 0 || *r.Low < l.low {
 			l.low = *r.Low
 		}
 	}
+}
+
+// largest is what lines are sorted by: how far the leader, or the leaders, are ahead of the next.
+func (l *ahead) largest() float64 {
+	if l.least == nil {
+		return l.factor
+	}
+	return l.most
 }
 
 // wideInterval is how far apart the ends of a lead's interval are at least for its size to be open.
@@ -224,12 +244,27 @@ func isWide(t *facts.Table) bool {
 	return *lead.High > wideInterval**lead.Low
 }
 
-// clearOf says who is fastest, once for the phases and classes in which it is the same store, and
-// which stores are shown to be equal. The largest lead comes first.
+func bestOf(t *facts.Table) []string { return t.Best }
+
+// groupMin is the least factor by which a group leads that is told: noise alone makes groups that lead by
+// less.
+const groupMin = 1.25
+
+// leadsAsGroup reports whether several stores lead by enough to be told.
+func leadsAsGroup(t *facts.Table) bool { return t.Group != nil && t.Group.Least >= groupMin }
+
+// clearOf says who is fastest, once for the phases and classes in which it is the same store, or the
+// same several stores, and which stores are shown to be equal. The largest lead comes first.
 func clearOf(tables []*facts.Table) (messages []finding.Message) {
-	leads := leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadFastest && !isWide(t) })
-	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(b.most, a.most) })
+	leads := leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadFastest && !isWide(t) }, bestOf)
+	leads = append(leads, leadsOf(tables, leadsAsGroup, func(t *facts.Table) []string { return t.Group.Arms })...)
+	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(b.largest(), a.largest()) })
 	for _, l := range leads {
+		if l.least == nil {
+			messages = append(messages, finding.New(finding.VerdictParams{Code: finding.VerdictGroup, Arms: l.arms, Phases: l.phases, Classes: l.classes,
+				Factor: l.factor, Most: l.most, Low: &l.low}))
+			continue
+		}
 		p := finding.VerdictParams{Code: finding.VerdictFastest, Arms: l.arms, Phases: l.phases, Classes: l.classes,
 			Factor: l.least.Value, Low: l.least.Low, High: l.least.High, Next: l.next}
 		if len(l.tables) > 1 {
@@ -237,7 +272,7 @@ func clearOf(tables []*facts.Table) (messages []finding.Message) {
 		}
 		messages = append(messages, finding.New(p))
 	}
-	for _, l := range leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadEqual }) {
+	for _, l := range leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadEqual }, bestOf) {
 		messages = append(messages, finding.New(finding.VerdictParams{Code: finding.VerdictEqual, Arms: l.arms, Phases: l.phases, Classes: l.classes, Margin: l.tables[0].Margin}))
 	}
 	return messages
@@ -248,7 +283,7 @@ func clearOf(tables []*facts.Table) (messages []finding.Message) {
 func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []finding.Message) {
 	var tied, none, one []*facts.Table
 	var wide []finding.Message
-	few, common, compared, detectable := 0, blocks, 0, 0.0
+	few, common, power, compared, detectable := 0, blocks, blocks, 0, 0.0
 	for _, t := range shown.racing() {
 		if t.Open {
 			continue
@@ -271,12 +306,12 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 				Low: lead.Low, High: lead.High}))
 		case t.UndecidedTie():
 			tied = append(tied, t)
-			detectable = max(detectable, t.Detectable)
+			detectable, power = max(detectable, t.Detectable), min(power, t.Common)
 		}
 	}
 	add := func(p finding.VerdictParams) { messages = append(messages, finding.New(p)) }
 	undecided := finding.VerdictParams{Code: finding.VerdictTied, Tables: len(tied), Of: compared, Places: placesOf(tied),
-		Detectable: detectable, Blocks: blocks}
+		Detectable: detectable, Blocks: power}
 	switch {
 	case len(tied) == 0:
 	case detectable > facts.UselessDetectable:
@@ -394,11 +429,11 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 		add(shellCommand(programOf(run), "doctor"), finding.New(why))
 	}
 	tooShort := facts.MeasuredTooShort(all)
-	detectable, few := 0.0, false
+	detectable, few, power := 0.0, false, run.Blocks()
 	var short []string // tied phases that are short
 	for _, t := range shown.racing() {
 		if t.UndecidedTie() {
-			detectable = max(detectable, t.Detectable)
+			detectable, power = max(detectable, t.Detectable), min(power, t.Common)
 			if t.Work.Duration > 0 && t.Work.Duration.Seconds() < phaseSecondsMin && !slices.Contains(short, t.Phase) {
 				short = append(short, t.Phase)
 			}
@@ -413,11 +448,15 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 				words = append(words, "--set", set)
 			}
 		}
+		words = append(words, timeForLonger(run, phases, seconds)...)
 		add(repeatCommand(run, words...), finding.New(finding.NextParams{Code: why, Phases: phases}))
 	}
 	blocks, smallest := run.Blocks(), 1+cmp.Or(run.Experiment.Smallest, stat.TieMargin)
-	wanted := blocksFor(blocks, detectable, smallest)
-	switch reached := reachedWith(detectable, blocks, wanted); {
+	wanted := blocksFor(power, detectable, smallest)
+	if detectable > smallest {
+		wanted = max(wanted, blocks+2)
+	}
+	switch reached := reachedWith(detectable, power, wanted); {
 	case few:
 		enough := max(5, blocks+2)
 		add(repeatCommand(run, moreBlocks(run, enough)...), finding.New(finding.NextParams{Code: finding.NextEnoughBlocks, Blocks: enough}))
@@ -499,11 +538,52 @@ const timeReserve = 1.25
 // limit: blocks that do not fit into it are not run.
 func moreBlocks(run *record.Run, wanted int) []string {
 	flags := []string{"--blocks", fmt.Sprint(wanted)}
-	if limit := run.Experiment.Time; limit > 0 {
+	switch limit := run.Experiment.Time; {
+	case limit > 0 && leftOut(run):
+		flags = append(flags, "--set", noTime)
+	case limit > 0:
 		minutes := math.Ceil(limit.Minutes() * timeReserve * float64(wanted) / float64(max(run.Blocks(), 1)))
 		flags = append(flags, "--time", fmt.Sprintf("%gm", minutes))
 	}
 	return flags
+}
+
+// timeForLonger are the flags for the time that longer phases take, where the run had a limit: within it
+// all phases would come out as short as before. Of a run whose limit left out cells, phases or trials it is
+// not known, so that the limit goes.
+func timeForLonger(run *record.Run, phases []string, seconds float64) []string {
+	e := &run.Experiment
+	if e.Time == 0 {
+		return nil
+	}
+	if leftOut(run) {
+		return []string{"--set", noTime}
+	}
+	more := 0.0
+	for _, p := range e.Phases {
+		if slices.ContainsFunc(phases, func(name string) bool { return cmp.Or(facts.GroupedIn(name), name) == p.Name }) {
+			more += max(seconds-p.Lasts().Seconds(), 0)
+		}
+	}
+	trials := 0
+	for _, t := range run.Plan {
+		if t.Refuse == "" && t.Again == 0 {
+			trials++
+		}
+	}
+	minutes := math.Ceil((e.Time.Seconds()*timeReserve + more*float64(trials)) / 60)
+	return []string{"--time", fmt.Sprintf("%gm", minutes)}
+}
+
+// noTime is the setting that takes the limit of a command away.
+const noTime = "time=null"
+
+// leftOut reports whether the limit of the run took trials, phases or cells away, which would come back
+// with more time.
+func leftOut(run *record.Run) bool {
+	return slices.ContainsFunc(run.Experiment.Layout, func(m finding.Message) bool {
+		return m.Code == finding.LayoutPhases || m.Code == finding.LayoutCells || m.Code == finding.LayoutQuick
+	})
 }
 
 // blocksFor is how many blocks make the smallest factor detectable, were the noise the same.
@@ -537,7 +617,12 @@ func repeatCommand(run *record.Run, more ...string) string {
 	words := []string{programOf(run)}
 	for i := 1; i < len(given); i++ {
 		name, _, whole := strings.Cut(given[i], "=")
-		if name == "--out" || name == "-o" || (name == "--blocks" || name == "--time") && slices.Contains(more, name) {
+		endless := name == "--time" && slices.Contains(more, noTime)
+		if endless { // then there is no limit to take away
+			at := slices.Index(more, noTime)
+			more = slices.Concat(more[:at-1], more[at+1:])
+		}
+		if endless || name == "--out" || name == "-o" || (name == "--blocks" || name == "--time") && slices.Contains(more, name) {
 			if !whole {
 				i++
 			}

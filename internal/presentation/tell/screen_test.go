@@ -349,3 +349,35 @@ func TestAStoreThatRefusedSaysWhyOnTheFirstScreen(t *testing.T) {
 		t.Errorf("next: %+v", s.Next)
 	}
 }
+
+// Where several stores lead all others and are not told from each other, that is clear, and by how much. A
+// field of equals, and a chain in which each is near the next, have no leaders.
+func TestSummary_says_which_group_leads(t *testing.T) {
+	group := func(arms ...recordtest.Arm) *finding.Message {
+		for _, m := range resulttest.ResultOf(t, resulttest.RaceOf(5, arms...)).Summary.Clear {
+			if m.Code == finding.VerdictGroup {
+				return &m
+			}
+		}
+		return nil
+	}
+	m := group(resulttest.Runner("bbolt", 600e3), resulttest.Runner("sqlite", 27e3), resulttest.Runner("boltdb", 601e3), resulttest.Runner("pogreb", 599e3), resulttest.Runner("pebble", 130e3))
+	if m == nil {
+		t.Fatal("no group leads")
+	}
+	if arms := m.Params["arms"].([]string); len(arms) != 3 || slices.Contains(arms, "pebble") {
+		t.Errorf("%v lead", arms)
+	}
+	if least, most, low := m.Params["factor"].(float64), m.Params["most"].(float64), m.Params["low"].(float64); least < 4.2 || least > 4.8 || most < 20 || most > 24 || low > least || low < 3.5 {
+		t.Errorf("%v to %v times, from %v", least, most, low)
+	}
+	if m := group(resulttest.Runner("a", 100e3), resulttest.Runner("b", 100.2e3), resulttest.Runner("c", 100.1e3)); m != nil {
+		t.Errorf("equals: %+v", m)
+	}
+	if m := group(resulttest.Runner("a", 100e3), resulttest.Runner("b", 99.5e3), resulttest.Runner("c", 92e3)); m != nil {
+		t.Errorf("a lead of a tenth: %+v", m)
+	}
+	if m := group(resulttest.Runner("a", 100e3), resulttest.Runner("b", 20e3)); m != nil {
+		t.Errorf("one leads: %+v", m)
+	}
+}

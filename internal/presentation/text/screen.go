@@ -235,7 +235,11 @@ func (p *page) screen(r *model.Result, b budget) []string {
 	if r.Summary.Question != "" {
 		p.wrapped("", p.strong, 0, r.Summary.Question)
 	}
-	p.wrapped("", p.faint, 0, sentences(append([]finding.Message{r.Summary.Ran}, first(r.Summary.On, b.on)...)))
+	ran := append([]finding.Message{r.Summary.Ran}, first(r.Summary.On, b.on)...)
+	if b.on < len(r.Summary.On) {
+		ran = append(ran, finding.New(finding.OnFoldedParams{Machine: b.on == 0}))
+	}
+	p.wrapped("", p.faint, 0, sentences(ran))
 	if len(r.Runs) > 1 {
 		for _, run := range r.Runs {
 			p.wrapped(run.Name+" "+run.ID+": ", p.strong, 2, run.Question)
@@ -418,10 +422,23 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 	return append(left, notShown(dropped)...)
 }
 
-// leading keeps so many rows: those that are best at anything, and of the others the first.
+// leading keeps so many rows: those that are first at anything, and of the others the first.
 func leading(rows []model.SectionRow, most int) (kept []model.SectionRow) {
+	highest := map[int]float64{} // by column
+	for _, row := range rows {
+		for i, c := range row.Cells {
+			if c.Value != nil {
+				highest[i] = max(highest[i], *c.Value)
+			}
+		}
+	}
 	best := func(row model.SectionRow) bool {
-		return slices.ContainsFunc(row.Cells, func(c model.SectionCell) bool { return c.Best })
+		for i, c := range row.Cells {
+			if c.Best || c.Value != nil && *c.Value == highest[i] {
+				return true
+			}
+		}
+		return false
 	}
 	others := max(most, 0)
 	for _, row := range rows {

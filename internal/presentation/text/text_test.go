@@ -189,3 +189,20 @@ func TestScreen_shows_no_control_character(t *testing.T) {
 		}
 	}
 }
+
+// Of many rows, those that are first in any column stay: also of a store that lacks the column that sorts.
+func TestTheFastestStoreIsAmongTheRowsShown(t *testing.T) {
+	value := func(v float64) model.SectionCell { return model.SectionCell{Value: &v} }
+	rows := []model.SectionRow{
+		{Arm: "a", Cells: []model.SectionCell{value(9), value(1)}}, {Arm: "b", Cells: []model.SectionCell{value(8), value(2)}},
+		{Arm: "c", Cells: []model.SectionCell{value(7), value(3)}}, {Arm: "d", Cells: []model.SectionCell{value(6), value(4)}},
+		{Arm: "first", Cells: []model.SectionCell{{}, value(5)}},
+	}
+	var kept []string
+	for _, row := range leading(rows, 3) {
+		kept = append(kept, row.Arm)
+	}
+	if got := strings.Join(kept, " "); got != "a b first" {
+		t.Errorf("kept %s", got)
+	}
+}
