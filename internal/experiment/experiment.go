@@ -19,6 +19,8 @@ type Experiment struct {
 
 	Stores   []Store `json:"stores"`
 	Baseline string  `json:"baseline"` // the store that ratios refer to and the A/A arm copies
+	// BaselineNamed says that the file names the baseline, and that it is not just the first store.
+	BaselineNamed bool `json:"baseline_named,omitempty"`
 
 	// Ceilings are the null drivers of other workers than Assay's own, each once: arms of the role
 	// ceiling, whose rates bound those of the stores that the same worker hosts. Assay's own null

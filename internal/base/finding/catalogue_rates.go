@@ -168,6 +168,7 @@ var _ = register(
 		Says: `{{if has .at_s}}At {{moment .at_s}}, near the step, {{clean .resource}} {{if .up}}rose{{else}}fell{{end}} from {{number .before}} to {{number .after}}{{if .per_second}} a second{{end}}.` +
 			`{{else}}{{clean .resource}} {{if .up}}rises and falls with{{else}}rises as{{end}} the rate{{if not .up}} falls{{end}}: detrended correlation {{number .rank}}; cause unknown.{{end}}`,
 		Many: `{{.Count}} resources changed near the step, or move with the rate; cause unknown.`},
+	Entry{Example: CauseUnknown, Says: `cause unknown`},
 	Entry{Example: RateFateParams{Fate: FateBroke, Arms: []string{"tc-table"}, Low: Known(3.7e6),
 		High: Known(3.7e6), With: []string{"page faults"}, Postponed: []string{"tc-table-tuned"}, To: 9.1e6}, Answer: true,
 		Also: []Parameters{
@@ -183,14 +184,17 @@ var _ = register(
 		Says: `{{if .brief}}{{if eq .fate "fell"}}at {{seconds .low}}{{else if eq .fate "held"}}held{{if has .low}} to {{number .low}}{{end}}` +
 			`{{else if eq .fate "unknown"}}too short{{else if eq .kind "oscillation"}}oscillates{{else if eq .kind "rise"}}rises{{else}}unsteady{{end}}` +
 			`{{else}}{{if .each}}{{each .arms .each}}{{else}}{{list .arms}}{{end}}{{if eq .fate "broke"}} broke{{if not .each}} at {{span .low .high}} records{{end}}` +
-			`{{if .small}}: {{join .small}} too small{{end}}{{if .with}}, with {{if has .more}}{{join .with}} and {{.more}} more{{else}}{{list .with}}{{end}}{{end}}.` +
+			`{{if .small}}: {{join .small}} too small{{end}}{{if .with}}, with {{if has .more}}{{join .with}} and {{.more}} more{{else}}{{list .with}}{{end}}{{else if not .small}}; cause unknown{{end}}.` +
 			`{{if has .cured}} Tuning cured it ({{join .cured}}).{{end}}{{if has .postponed}} Tuning postponed it to {{number .to}} ({{join .postponed}}).{{end}}` +
 			`{{if has .same}} Tuning had no effect ({{join .same}}).{{end}}{{if has .sooner}} Tuning made it break sooner ({{join .sooner}}).{{end}}` +
 			`{{if has .unknown}} Effect unknown: {{join .unknown}}.{{end}}` +
-			`{{else if eq .fate "fell"}} fell after {{if eq .low .high}}{{seconds .low}}{{else}}{{seconds .low}} to {{seconds .high}}{{end}}{{if .with}}, with {{if has .more}}{{join .with}} and {{.more}} more{{else}}{{list .with}}{{end}}{{end}}.` +
+			`{{else if eq .fate "fell"}} fell after {{if eq .low .high}}{{seconds .low}}{{else}}{{seconds .low}} to {{seconds .high}}{{end}}{{if .with}}, with {{if has .more}}{{join .with}} and {{.more}} more{{else}}{{list .with}}{{end}}{{else}}; cause unknown{{end}}.` +
 			`{{else if eq .fate "held"}} did not break{{if and (has .low) (not .each)}}, up to {{number .low}} records{{end}}.` +
 			`{{else if eq .fate "varied"}} did not hold one rate, and did not break either.{{else}}: the phase was too short to say whether the rate holds.{{end}}{{end}}`},
 )
+
+// CauseUnknown stands where nothing that may be the cause of a fall changed with it.
+const CauseUnknown Bare = "cause-unknown"
 
 // RateParams are of a change of a rate. Of an arm, Before and After are its early and its late rate;
 // of an oscillation, the two levels.

@@ -32,6 +32,13 @@ var _ = register(
 		Classes: []string{"D3"}, Factor: 3.68, Most: 23.8, Low: Known(2.9)},
 		Says: `{{list .arms}} lead at {{list .phases}} ({{join .classes}}): ` +
 			`{{factor .factor}}{{if ne (factor .factor) (factor .most)}} to {{factor .most}}{{end}} the others{{if has .low}} (95 % intervals from {{factor .low}}){{end}}.`},
+	Entry{Example: BaselineParams{Arm: "whalin-3.0.2", Baseline: "whalin-3.0.0", Least: 0.87, Most: 1.1, Tables: 4},
+		Also: []Parameters{BaselineParams{Arm: "after", Baseline: "before", Least: 0.8, Most: 0.8, Tables: 1, Slower: []string{"get (D3)"}},
+			BaselineParams{Arm: "after", Baseline: "before", Least: 0.8, Most: 1.3, Tables: 3, Faster: []string{"put (D3)"}, Slower: []string{"get (D3)"}}},
+		Says: `{{.arm}} has {{factor .least}}{{if ne (factor .least) (factor .most)}} to {{factor .most}}{{end}} the rate of {{.baseline}}` +
+			`{{if ne .tables 1}} in {{plural .tables "table" ""}}{{end}}: ` +
+			`{{if .faster}}significantly more in {{list .faster}}{{end}}{{if .slower}}{{if .faster}}, {{end}}significantly less in {{list .slower}}{{end}}` +
+			`{{if not (or .faster .slower)}}no significant difference{{end}}.`},
 	Entry{Example: VerdictParams{Code: VerdictWide, Arms: []string{"pebble"}, Next: "bbolt", Places: []string{"get (D3)"},
 		Low: Known(1.11), High: Known(33.43)},
 		Says: `{{list .places}}: {{list .arms}} is faster than {{.next}}, but the interval is wide: {{interval .low .high}}.`},
@@ -68,6 +75,17 @@ var _ = register(
 		Says: `{{if .places}}Nothing is ranked{{if not .all}} in {{list .places}}{{end}}{{if .why}}: {{say .why}}{{end}}.{{else}}No store has a rank.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictOpenLoad}, Says: `The experiment set the rate: compare the latencies.`},
 )
+
+// BaselineParams are of how an arm stands to the baseline, in all tables that have both: the least and
+// the largest ratio of their rates, and where it is significant.
+type BaselineParams struct {
+	Arm, Baseline  string
+	Least, Most    float64
+	Tables         int
+	Faster, Slower []string `param:"omitempty"`
+}
+
+func (BaselineParams) code() Code { return "verdict baseline" }
 
 // VerdictParams are of who is ahead. Factor is that of the first of Arms to Next; of several tables it
 // goes up to Most, and Low is the lowest end of their intervals.

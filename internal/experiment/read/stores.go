@@ -36,7 +36,7 @@ func (r *resolver) stores() *Error {
 		r.file.Baseline = names[0]
 		r.root.set("baseline", r.root.at, &node{kind: scalar, text: names[0], at: r.root.at})
 	}
-	r.e.Baseline = orText(r.file.Baseline, names[0])
+	r.e.Baseline, r.e.BaselineNamed = orText(r.file.Baseline, names[0]), r.file.Baseline != ""
 	if !slices.Contains(names, r.e.Baseline) {
 		return r.fail([]string{"baseline"}, "the baseline %q is none of the stores", r.e.Baseline).
 			hint("expected one of %s", strings.Join(names, ", ")).near(r.e.Baseline, names)

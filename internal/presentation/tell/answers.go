@@ -9,6 +9,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/model"
 )
@@ -43,6 +44,43 @@ func fateOf(r *facts.Row) string {
 		return finding.FateVaried
 	}
 	return finding.FateHeld
+}
+
+// baselineAnswers say how the arms of the baseline's own driver stand to it: versions, options or clients
+// of one store, of which the experiment asks.
+func baselineAnswers(run *record.Run, tables []*facts.Table) (messages []finding.Message) {
+	e := &run.Experiment
+	at := slices.IndexFunc(e.Stores, func(s experiment.Store) bool { return s.Name == e.Baseline })
+	if at < 0 || !e.BaselineNamed {
+		return nil
+	}
+	for i, s := range e.Stores {
+		if i == at || s.Driver != e.Stores[at].Driver {
+			continue
+		}
+		p := finding.BaselineParams{Arm: s.Name, Baseline: e.Baseline}
+		for _, t := range tables {
+			r := t.Row(plan.Measured, s.Name)
+			if r == nil || r.ToBaseline == nil {
+				continue
+			}
+			ratio := r.ToBaseline.Value
+			if p.Tables++; p.Tables == 1 {
+				p.Least, p.Most = ratio, ratio
+			}
+			p.Least, p.Most = min(p.Least, ratio), max(p.Most, ratio)
+			switch {
+			case r.ToBaseline.Significant && ratio > 1:
+				p.Faster = append(p.Faster, t.Place())
+			case r.ToBaseline.Significant:
+				p.Slower = append(p.Slower, t.Place())
+			}
+		}
+		if p.Tables > 0 {
+			messages = append(messages, finding.New(p))
+		}
+	}
+	return messages
 }
 
 // answersOf says of the tables that are about where stores break, of each store once, whether it
@@ -185,12 +223,25 @@ func spanOf(rows []*facts.Row, value func(*facts.Row) *float64) (low, high *floa
 	return finding.Known(slices.Min(known)), finding.Known(slices.Max(known))
 }
 
-// commonWith names the resources that changed with the fall of each of some stores, what moved first
-// and most of one store with its figures, and counts the rest.
+// effectShare is the share of its level below which a resource that fell with a rate is taken for what
+// came of the fall: a store that does nothing reads and writes nothing.
+const effectShare = 0.1
+
+// causesOf are the resources that changed with a row's fall and may be its cause.
+func causesOf(r *facts.Row) []string {
+	return slices.DeleteFunc(slices.Clone(r.Course.With), func(name string) bool {
+		at := slices.IndexFunc(r.Course.Moved, func(m facts.Moved) bool { return m.Resource == name })
+		return at >= 0 && r.Course.Moved[at].After < effectShare*r.Course.Moved[at].Before
+	})
+}
+
+// commonWith names the resources that changed with the fall of each of some stores and may be its cause,
+// what moved first and most of one store with its figures, and counts the rest.
 func commonWith(rows []*facts.Row) (words []string, more int) {
-	common := slices.Clone(rows[0].Course.With)
+	common := causesOf(rows[0])
 	for _, r := range rows[1:] {
-		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(r.Course.With, name) })
+		causes := causesOf(r)
+		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(causes, name) })
 	}
 	shown := common[:min(len(common), withMax)]
 	words = format.ResourceWords(shown)

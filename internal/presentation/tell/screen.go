@@ -37,6 +37,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	for i, run := range runs {
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
+		s.Answer = append(s.Answer, baselineAnswers(run, tables[i])...)
 		s.Answer = append(s.Answer, answersOf(run, shown.breaking, r.Findings)...)
 		s.Clear = append(s.Clear, clearOf(shown.racing())...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
@@ -420,13 +421,16 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextFull, Remedy: r.Groups[at].Remedy}))
 	}
-	if machineSpoilt(shown.all, r.Groups) {
+	doctor := func() {
 		why := finding.NextParams{Code: finding.NextDoctor}
 		ranks := func(t *facts.Table) bool { return len(t.Ranked()) > 0 }
 		if run.Experiment.BusyMachine != experiment.BusyMachineTell && !slices.ContainsFunc(all, ranks) {
 			why.Code = finding.NextDoctorBusy
 		}
 		add(shellCommand(programOf(run), "doctor"), finding.New(why))
+	}
+	if machineTookRanks(shown.all) {
+		doctor()
 	}
 	tooShort := facts.MeasuredTooShort(all)
 	detectable, few, power := 0.0, false, run.Blocks()
@@ -470,6 +474,9 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	}
 	if tooShort.AsksForLonger() {
 		longer(tooShort.Longer, tooShort.Seconds, finding.NextLonger)
+	}
+	if machineTold(r.Groups) { // it took no rank: what stores did comes first
+		doctor()
 	}
 	return next
 }
@@ -515,8 +522,8 @@ func noneMeasured(tables []*facts.Table) (said string) {
 	return said
 }
 
-// machineSpoilt reports whether the machine, rather than a store, spoilt trials.
-func machineSpoilt(tables []*facts.Table, groups []model.Group) bool {
+// machineTookRanks reports whether the machine, rather than a store, kept a store from being ranked.
+func machineTookRanks(tables []*facts.Table) bool {
 	for _, t := range tables {
 		for _, r := range t.Rows {
 			if r.Lacks(facts.ReasonMachine) {
@@ -524,6 +531,11 @@ func machineSpoilt(tables []*facts.Table, groups []model.Group) bool {
 			}
 		}
 	}
+	return false
+}
+
+// machineTold reports whether the groups tell of the machine.
+func machineTold(groups []model.Group) bool {
 	return slices.ContainsFunc(groups, func(g model.Group) bool {
 		entry, _ := finding.Lookup(g.Code)
 		return entry.Machine && g.Severity != finding.Notice

@@ -381,3 +381,24 @@ func TestSummary_says_which_group_leads(t *testing.T) {
 		t.Errorf("one leads: %+v", m)
 	}
 }
+
+// The versions of one store are held against the one that the file names as its baseline, first of all.
+// Other stores are not, and neither is a baseline that nobody named.
+func TestSummary_begins_with_the_ratio_to_the_baseline(t *testing.T) {
+	run := resulttest.RaceOf(5, resulttest.Runner("v1", 100e3), resulttest.Runner("v2", 80e3), resulttest.Runner("other", 90e3))
+	run.Experiment.Stores[0].Driver, run.Experiment.Stores[1].Driver, run.Experiment.Stores[2].Driver = "elm", "elm", "oak"
+	if m := resulttest.ResultOf(t, run).Summary.Answer; len(m) > 0 {
+		t.Errorf("nobody named a baseline: %+v", m)
+	}
+	run.Experiment.BaselineNamed = true
+	answer := resulttest.ResultOf(t, run).Summary.Answer
+	if len(answer) != 1 || answer[0].Params["arm"] != "v2" || answer[0].Params["baseline"] != "v1" {
+		t.Fatalf("%+v", answer)
+	}
+	if slower, _ := answer[0].Params["slower"].([]string); len(slower) != 2 || answer[0].Params["faster"] != nil {
+		t.Errorf("%+v", answer[0])
+	}
+	if least := answer[0].Params["least"].(float64); least < 0.78 || least > 0.82 {
+		t.Errorf("%v times", least)
+	}
+}

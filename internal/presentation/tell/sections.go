@@ -147,14 +147,16 @@ func courseSection(t *facts.Table) model.Section {
 		s.Columns = append(s.Columns, model.SectionColumn{Kind: c.kind, Phase: t.Phase, Title: finding.HeadOf(c.heading).Short, Table: t.ID, Sorted: c.kind == "late"})
 	}
 	rows := t.ByRate()
-	slices.SortStableFunc(rows, func(a, b *facts.Row) int { return cmp.Compare(valueOr0(b.Course.Late), valueOr0(a.Course.Late)) })
+	slices.SortStableFunc(rows, func(a, b *facts.Row) int { // what is not known of some comes last
+		return cmp.Or(facts.Earlier(fateOf(a) != finding.FateUnknown, fateOf(b) != finding.FateUnknown), cmp.Compare(valueOr0(b.Course.Late), valueOr0(a.Course.Late)))
+	})
 	for _, r := range rows {
 		if r.Rate == nil || r.Role != plan.Measured {
 			continue
 		}
 		c := r.Course
 		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r),
-			{Text: format.ListMax(format.ResourceWords(c.With), withMax)}}
+			{Text: withText(r)}}
 		for i := range cells {
 			cells[i].Ranked = r.Standing == facts.Ranked
 		}
@@ -162,6 +164,15 @@ func courseSection(t *facts.Table) model.Section {
 	}
 	s.Missing = missingIn(t)
 	return s
+}
+
+// withText names what may be the cause of a row's fall, or says that none is known.
+func withText(r *facts.Row) string {
+	causes := causesOf(r)
+	if len(causes) == 0 && (r.Course.BrokeAt != nil || r.Course.BrokeAtS != nil) {
+		return finding.Text(finding.New(finding.CauseUnknown))
+	}
+	return format.ListMax(format.ResourceWords(causes), withMax)
 }
 
 // withMax is how many resources a line names of those that changed with a rate.
