@@ -47,6 +47,9 @@ type Description struct {
 
 	// LatencySampled: the worker can time one operation in so many. Workers set it.
 	LatencySampled bool `json:"latency_sampled,omitempty"`
+	// FindsRecorded: the worker can record what a scan, query or count found, with how far each thread
+	// was. Workers set it.
+	FindsRecorded bool `json:"finds_recorded,omitempty"`
 
 	// ConnectionsOwn is how many connections to each of its servers an open store holds beside those
 	// of its handles: for looking at the server, for example.

@@ -175,6 +175,9 @@ func (t *thread) checkScanned(keys *keyval.KeyMaker, key, value []byte) string {
 		return "a scan began before its first key"
 	}
 	index, claimed := t.claimed(value)
+	if t.finding.active {
+		t.finding.add(index, claimed)
+	}
 	if !claimed {
 		return "" // it does not say whose it is
 	}
@@ -212,6 +215,7 @@ func (t *thread) scanFrom(entry trace.Entry, index uint64, slot *counters.Slot) 
 	case s.seen > s.limit:
 		return t.wrong(trace.Scan, "a scan went on after it was told to stop", slot), now, true
 	}
+	t.finding.items = uint64(s.seen)
 	slot.Items += uint64(s.seen)
 	slot.BytesRead += uint64(s.bytes)
 	return counters.OK, now, false

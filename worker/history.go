@@ -14,6 +14,10 @@ func (t *thread) remember(beginNS, endNS int64, sequence uint64, position int, o
 	t.watching = t.observed != nil
 	begin, end := uint64(beginNS-t.startNS), uint64(max(endNS, beginNS)-t.startNS)
 	entry := t.part.Entries[position]
+	if entry.Operation().Finds() {
+		t.rememberFind(begin, end, sequence, entry.Operation(), outcome)
+		return
+	}
 	if entry.Operation() != trace.Batch {
 		t.append(counters.MakeRecorded(begin, end, sequence, outcome, t.saw))
 		return

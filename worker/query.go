@@ -112,6 +112,7 @@ func (t *thread) query(entry trace.Entry, index uint64, slot *counters.Slot) (co
 	if s.problem != "" {
 		return t.wrong(trace.Query, s.problem, slot), now, true
 	}
+	t.finding.items = uint64(s.seen)
 	slot.Items += uint64(s.seen)
 	slot.BytesRead += uint64(s.bytes)
 	slot.SortSum += s.sum
@@ -127,6 +128,7 @@ func (t *thread) count(entry trace.Entry, index uint64, slot *counters.Slot) (co
 	if records == 0 {
 		return t.foundNothing(trace.Count, index), now, true
 	}
+	t.finding.items = records
 	slot.Items += records
 	return counters.OK, now, false
 }

@@ -33,6 +33,7 @@ func (t *thread) walkSampled() {
 				index += lap * t.part.Stride
 			} else {
 				t.watching, t.saw = true, counters.ObservedNotRead
+				t.finding.begin(entry.Operation(), lap)
 			}
 		}
 		head.Attempted = sequence + uint64(entriesDone)

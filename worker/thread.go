@@ -47,6 +47,7 @@ type thread struct {
 	recorded []counters.Recorded // room for the history
 	watching bool                // what is read is to be known: in a verify phase, and at recorded entries
 	saw      uint64              // what was read while watching: a version or an Observed… word
+	finding  findState
 
 	zeroVersions, verify bool
 	sample               []byte // of the null driver: the value that stands for what a store would return
@@ -122,6 +123,7 @@ func (s *session) newThread(p *phase, i int) *thread {
 	if p.history != nil {
 		t.history, t.recorded = p.history.Thread(number)
 	}
+	t.finding.init(t)
 	return t
 }
 
@@ -249,6 +251,9 @@ func (t *thread) walk() {
 				index += lap * t.part.Stride
 			} else {
 				t.watching, t.saw = true, counters.ObservedNotRead
+				if t.finding.begin(entry.Operation(), lap) {
+					last = clock.NowNS()
+				}
 			}
 		}
 		head.Attempted = sequence + uint64(entriesDone)

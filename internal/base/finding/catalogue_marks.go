@@ -18,6 +18,9 @@ const (
 	MarkIncrementsLost Code = "wrong-counters lost" // counters have less than was acknowledged
 	MarkIncrementsMore Code = "wrong-counters more" // counters have more than was tried
 
+	MarkFindsMissing Code = "records-left-out finds"  // of scans, queries and counts
+	MarkFindsBeyond  Code = "records-left-out beyond" // given or counted, and not there
+
 	MarkSum          Code = "counts-disagree sum"          // of outcomes, is not the operations that were attempted
 	MarkAcknowledged Code = "counts-disagree acknowledged" // more entries than were begun
 	MarkBegun        Code = "counts-disagree begun"        // more entries than the trace has
@@ -61,6 +64,7 @@ const (
 	FaultLost       Code = "lost-values"
 	FaultStale      Code = "stale-values"
 	FaultIncrements Code = "wrong-counters"
+	FaultFinds      Code = "records-left-out"
 	FaultCounts     Code = "counts-disagree"
 	FaultUnfinished Code = "unfinished"
 	FaultDamaged    Code = "damaged"
@@ -152,6 +156,11 @@ var _ = register(
 	Entry{Example: CountParams{Code: MarkIncrementsMore, Count: 12, Of: 4000},
 		Says: `the records read back at the end had {{plural .count "increment" ""}} more than the {{count .of}} that were tried`},
 
+	Entry{Example: FindsParams{Code: MarkFindsMissing, Count: 37, Of: 51200, Finds: 36, OfFinds: 512},
+		Says: `{{count .finds}} of {{plural .of_finds "recorded scan, query or count" "recorded scans, queries and counts"}} left out {{plural .count "record" ""}} that were there before they began, of {{count .of}}`},
+	Entry{Example: FindsParams{Code: MarkFindsBeyond, Count: 3, Finds: 3, OfFinds: 512},
+		Says: `{{count .finds}} of {{plural .of_finds "recorded scan, query or count" "recorded scans, queries and counts"}} gave or counted {{plural .count "record" ""}} that were not there`},
+
 	Entry{Example: MarkSumParams{Attempted: 100, Outcomes: 99},
 		Says: `{{plural .attempted "operation" ""}} began, but {{count .outcomes}} have an outcome`},
 	Entry{Example: MarkAcknowledgedParams{Thread: 0, Acknowledged: 12, Begun: 10},
@@ -219,6 +228,16 @@ var _ = register(
 		Says: `the disk of the run directory was full` + freeThen + storedThen + othersTook},
 	Entry{Example: Bare(MarkNotBegun), Says: "not begun: the disk was full"},
 )
+
+// FindsParams are records that scans, queries and counts left out, or that were not there.
+type FindsParams struct {
+	Code           Code   `param:"-"`
+	Count          uint64 // records
+	Of             uint64 `param:"omitempty"` // that were owed
+	Finds, OfFinds uint64 // in so many of those that were recorded
+}
+
+func (p FindsParams) code() Code { return p.Code }
 
 type MarkSumParams struct{ Attempted, Outcomes uint64 }
 
@@ -343,6 +362,10 @@ var _ = register(
 		Says:   `{{.arm}}: counters are wrong by {{plural .count "increment" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} have wrong counters in {{list .Places}}.`,
 		Remedy: "an increment must be one step of the store; check that the driver does not read and then write"},
+	Entry{Example: FaultParams{Code: FaultFinds, At: example}, Severity: Grave,
+		Says:   `{{.arm}}: scans, queries or counts did not match the stored records in {{.place}}; it has no rank there.`,
+		Many:   `{{list .Arms}}: scans, queries or counts did not match the stored records in {{list .Places}}; no rank there.`,
+		Remedy: "check for indexes that are updated late, and for scans that skip records"},
 	Entry{Example: FaultParams{Code: FaultCounts, At: example}, Severity: Grave,
 		Says:   `{{.arm}}: the counts of the worker contradict its trace in {{.place}}. No figure of these trials can be trusted.`,
 		Many:   `{{list .Arms}}: the counts of the worker contradict its trace in {{list .Places}}. No figure of these trials can be trusted.`,

@@ -64,7 +64,8 @@ type History struct {
 func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c *counters.File, pipeline int) *History {
 	history := &History{Number: number, Keys: keys, UntilNS: make([]int64, len(t.Threads))}
 	for i := range t.Threads {
-		records, dropped := h.Records(i)
+		all, dropped := h.Records(i)
+		records, _ := counters.CutFinds(t, i, all)
 		history.Dropped += dropped
 		history.Events = slices.Grow(history.Events, len(records))
 		for _, r := range records {

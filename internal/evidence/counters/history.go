@@ -43,6 +43,72 @@ func (r Recorded) Sequence() uint64 { return r.What & sequenceMask }
 // Outcome returns the operation's outcome; of a batch's member it is the batch's.
 func (r Recorded) Outcome() Outcome { return Outcome(r.What >> 40 & 0xff) }
 
+// Find is a scan, query or count with all that it found, and how far each thread was when it began
+// and when it had ended.
+type Find struct {
+	Recorded          // Read is how many records it gave, or counted
+	Before   []uint64 // entries that each thread had acknowledged when it began
+	After    []uint64 // entries that each thread had begun when it had ended
+	Found    []uint64 // indexes of what it gave, in the order in which it came; FoundUnknown: the record tells none
+}
+
+// FoundUnknown stands in a Find for a record that does not tell its index.
+const FoundUnknown = ^uint64(0)
+
+// AppendFind appends a find as it stands in a history.
+func AppendFind(to []Recorded, f *Find) []Recorded {
+	to = append(to, f.Recorded)
+	at := 0
+	word := func(w uint64) {
+		if at%4 == 0 {
+			to = append(to, Recorded{})
+		}
+		last := &to[len(to)-1]
+		*[...]*uint64{&last.BeginNS, &last.EndNS, &last.What, &last.Read}[at%4] = w
+		at++
+	}
+	word(uint64(len(f.Found)))
+	for _, words := range [][]uint64{f.Before, f.After, f.Found} {
+		for _, w := range words {
+			word(w)
+		}
+	}
+	return to
+}
+
+// CutFinds parts what a thread recorded into the operations on recorded keys and the finds. What does
+// not fit the trace, as of a worker that writes what it likes, ends both.
+func CutFinds(t *trace.File, thread int, records []Recorded) (keys []Recorded, finds []Find) {
+	part := &t.Threads[thread]
+	if t.Flags&trace.FlagFinds == 0 || len(part.Entries) == 0 {
+		return records, nil
+	}
+	for i := 0; i < len(records); i++ {
+		if e, _ := part.EntryAt(records[i].Sequence()); !e.Operation().Finds() {
+			keys = append(keys, records[i])
+			continue
+		}
+		rest := words(records[i+1:])
+		heads := 1 + 2*len(t.Threads)
+		if len(rest) < heads || rest[0] > uint64(len(rest)-heads) {
+			break
+		}
+		found := int(rest[0])
+		finds = append(finds, Find{Recorded: records[i], Before: rest[1 : 1+len(t.Threads)],
+			After: rest[1+len(t.Threads) : heads], Found: rest[heads : heads+found]})
+		i += trace.FindRows(len(t.Threads), found) - 1
+	}
+	return keys, finds
+}
+
+// words returns records as the words that they are made of, in place.
+func words(records []Recorded) []uint64 {
+	if len(records) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&records[0])), 4*len(records))
+}
+
 // HistoryThread is the head of a thread's area. Only that thread writes it.
 type HistoryThread struct {
 	Count   uint64 // records; stored after the record itself

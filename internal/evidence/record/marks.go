@@ -45,8 +45,24 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		}
 		mark(finding.MarkGhosts, h.Ghosts)
 	}
+	marks = append(marks, p.findMarks()...)
 	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
 		marks = append(marks, p.mark(finding.MarkDriftParams{Clock: p.Clock, DriftNS: drift, Seconds: float64(p.ElapsedNS) / 1e9}))
+	}
+	return marks
+}
+
+// findMarks returns what scans, queries and counts gave or left out against what was there.
+func (p *Phase) findMarks() (marks []finding.Mark) {
+	f := p.Finds
+	if f == nil {
+		return nil
+	}
+	if f.Missing > 0 && !p.mayMiss() {
+		marks = append(marks, p.mark(finding.FindsParams{Code: finding.MarkFindsMissing, Count: f.Missing, Of: f.Owed, Finds: f.MissingIn, OfFinds: f.Finds}))
+	}
+	if f.Beyond > 0 && !p.Eventual {
+		marks = append(marks, p.mark(finding.FindsParams{Code: finding.MarkFindsBeyond, Count: f.Beyond, Finds: f.BeyondIn, OfFinds: f.Finds}))
 	}
 	return marks
 }

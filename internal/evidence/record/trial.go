@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/base/histogram"
+	"assay/internal/evidence/finds"
 	"assay/internal/evidence/history"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/proof"
@@ -165,9 +166,10 @@ type Phase struct {
 	Messages   []Message   `json:"messages,omitempty"`
 	// Eventual: the store promises no more than that a read tells some state that was, so that
 	// stale reads, and reads that miss what was stored, are no fault.
-	Eventual bool     `json:"eventual,omitempty"`
-	Clock    string   `json:"clock,omitempty"`   // tsc or monotonic
-	History  *History `json:"history,omitempty"` // nil: no key's history was recorded
+	Eventual bool          `json:"eventual,omitempty"`
+	Clock    string        `json:"clock,omitempty"`   // tsc or monotonic
+	History  *History      `json:"history,omitempty"` // nil: no key's history was recorded
+	Finds    *finds.Result `json:"finds,omitempty"`   // nil: no scan, query or count was recorded
 	// StartSpreadNS is how far from the phase's start one of several processes began.
 	StartSpreadNS int64         `json:"start_spread_ns,omitempty"`
 	Gone          []Gone        `json:"gone,omitempty"` // processes that ended before their time

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/internal/evidence/audit"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
@@ -112,10 +113,10 @@ func (c *content) sizes() []trace.Size {
 	return sizes
 }
 
-// expects returns what the conductor knows of a phase. present is the phase's must_hit_below, reached
-// are the indexes that phases before it have reached.
-func (c *content) expects(present uint64, reached trace.Spans) expected {
-	know := expected{keys: c.keys(), columns: c.experiment.Values.Record(), present: present, verify: c.experiment.Verify, answers: c.store.Description.Kind != store.None}
+// expects returns what the conductor knows of a phase. there are the records that are there when it
+// begins.
+func (c *content) expects(there audit.Presence) expected {
+	know := expected{keys: c.keys(), columns: c.experiment.Values.Record(), there: there, verify: c.experiment.Verify, answers: c.store.Description.Kind != store.None}
 	if columns := know.columns; columns != nil {
 		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
 		know.queries = c.experiment.Values.QueryShapes()
@@ -123,8 +124,8 @@ func (c *content) expects(present uint64, reached trace.Spans) expected {
 		lengths := c.lengths()
 		know.values = within64{uint64(slices.Min(lengths)), uint64(slices.Max(lengths))}
 	}
-	if !c.store.Outlives() { // a server may keep records of other trials
-		know.may = reached.With(trace.Span{Below: c.cell.Records})
+	if c.store.Outlives() { // a server may keep records of other trials
+		know.there.Possible = nil
 	}
 	return know
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"assay/internal/evidence/audit"
 	"assay/internal/experiment/keyval"
 )
 
@@ -15,23 +16,32 @@ const (
 	keysLastMax = 1 << 16
 )
 
-// keysAfter returns a function that tells how many of the keys of indexes 0 … records−1 are those
-// of an index or come after it, in the bytewise order of keys; where it is more than most, it may
-// tell most instead. It returns nil where that would take too long to find out.
-func keysAfter(shape keyval.KeyShape, records, most uint64) func(index uint64) uint64 {
-	if inOrder(shape, records) {
-		return func(index uint64) uint64 { return records - min(index, records) }
+// keysAfter returns a function that tells how many of the keys of some indexes are those of an index
+// or come after it, in the bytewise order of keys; where it is more than most, it may tell most
+// instead, and of an index that is none of them it may tell unknown. It returns nil where that would
+// take too long to find out.
+func keysAfter(shape keyval.KeyShape, of *audit.Indexes, most, unknown uint64) func(index uint64) uint64 {
+	below, all := of.Prefix()
+	if all && inOrder(shape, below) {
+		return func(index uint64) uint64 { return below - min(index, below) }
 	}
-	if records > keysMadeMax || most > keysLastMax {
+	if of.Count() > keysMadeMax || most > keysLastMax {
 		return nil
 	}
-	last := lastKeys(shape, records, int(most))
+	indexes := of.List()
+	if inOrder(shape, indexes[len(indexes)-1]+1) {
+		return func(index uint64) uint64 {
+			before, _ := slices.BinarySearch(indexes, index)
+			return uint64(len(indexes) - before)
+		}
+	}
+	last := lastKeys(shape, indexes, int(most))
 	return func(index uint64) uint64 {
 		if after, near := last[index]; near {
 			return after
 		}
-		if index >= records {
-			return 0 // its key may be the last of all
+		if !of.Has(index) {
+			return unknown // its key may be the last of all
 		}
 		return most
 	}
@@ -47,7 +57,7 @@ func inOrder(shape keyval.KeyShape, records uint64) bool {
 
 // lastKeys returns the indexes of the last keys, at most so many, each with how many keys are it or
 // come after it.
-func lastKeys(shape keyval.KeyShape, records uint64, most int) map[uint64]uint64 {
+func lastKeys(shape keyval.KeyShape, indexes []uint64, most int) map[uint64]uint64 {
 	type indexed struct {
 		key   []byte
 		index uint64
@@ -56,7 +66,7 @@ func lastKeys(shape keyval.KeyShape, records uint64, most int) map[uint64]uint64
 	var found []indexed
 	var least []byte // of the keys that are the last so far; nil: there are not enough of them
 	room := make([]byte, 0, shape.BytesMax()+8)
-	for index := range records {
+	for _, index := range indexes {
 		key := shape.Append(room[:0], index)
 		if least != nil && bytes.Compare(key, least) < 0 {
 			continue

@@ -102,7 +102,7 @@ func (t *trial) input(p *experiment.Phase, position int) (*phaseInput, error) {
 	in := t.inputOf(p, made, request)
 	in.remote = t.run.hub != nil && !p.Load
 	in.layout, in.numbers, in.sampleEvery = layoutOf(p, t.cell, len(file.Threads)), p.ProcessNumbers(), t.samplePeriod(p)
-	in.know = t.content.expects(request.MustHitBelow, t.past.reached)
+	in.know = t.content.expects(audit.PresenceAfter(t.past.phases))
 	in.know.vanishing = t.past.vanishing
 	if t.content.alone() {
 		in.know.own = t.past.written()

@@ -6,8 +6,11 @@ import (
 	"assay/internal/base/clock"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/audit"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/finds"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment/trace"
 )
 
 // collect reads the final counters, and says in what they disagree, for each part of the phase.
@@ -52,11 +55,9 @@ func (p *phase) counted() (record.Phase, [][]finding.Message) {
 	}
 	know := p.know
 	if p.workers.unheard() != nil {
-		know.may, know.own = nil, nil // what they wrote may be there
+		know.there.Possible, know.own = nil, nil // what they wrote may be there
 	}
-	if know.may != nil {
-		know.may = know.may.With(p.file.IndexesReached(p.read.last.Attempted)...)
-	}
+	know.there = know.there.Through(p.file, p.read.last.Attempted)
 	know.writes = overwritesIn(p.file)
 	if know.deletes = know.deletes || deletesIn(p.file); know.deletes && know.own != nil {
 		know.own = know.own.With(p.file.IndexesReached(p.read.last.Attempted)...)
@@ -94,7 +95,15 @@ func (p *phase) done(r *record.Phase) audit.Phase {
 		done.Unheard(unheard)
 	}
 	done.Record, done.Queries = p.know.columns, p.know.queries
-	if p.files.History != nil {
+	if p.files.History != nil && p.know.answers && p.file.Flags&trace.FlagFinds != 0 {
+		recorded := func(thread int) []counters.Recorded {
+			records, _ := p.files.History.Records(thread)
+			return records
+		}
+		r.Finds = finds.Check(p.file, recorded, p.read.last.Attempted, finds.Known{Keys: p.know.keys, Columns: p.know.columns,
+			Queries: p.know.queries, Before: p.know.there, Doubt: done.Doubt})
+	}
+	if p.files.History != nil && len(p.trace.keys) > 0 {
 		done.History = audit.NewHistory(r.Number, p.trace.keys, p.file, p.files.History, p.files.Counters, p.cell.Pipeline)
 		p.workers.onOneClock(done.History, r.ElapsedNS)
 		if p.know.answers { // a store that keeps nothing: no order explains its answers

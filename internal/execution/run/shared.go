@@ -6,9 +6,9 @@ import "assay/internal/execution/phasefiles"
 // fault, never the store's.
 func mapFiles(made phaseTrace, processes int) (files *phasefiles.Files, err error) {
 	if made.written != nil {
-		files, err = phasefiles.MakeWith(made.written, made.file, processes, historyRoom(made.file))
+		files, err = phasefiles.MakeWith(made.written, made.file, processes, made.room)
 	} else {
-		files, err = phasefiles.Make(made.file, processes, historyRoom(made.file))
+		files, err = phasefiles.Make(made.file, processes, made.room)
 	}
 	if err != nil {
 		return nil, ownFault{err}
@@ -18,7 +18,7 @@ func mapFiles(made phaseTrace, processes int) (files *phasefiles.Files, err erro
 
 // mapCounters makes those of a phase that processes of other machines do.
 func mapCounters(made phaseTrace, processes int) (*phasefiles.Files, error) {
-	files, err := phasefiles.MakeCounters(made.file, processes, historyRoom(made.file))
+	files, err := phasefiles.MakeCounters(made.file, processes, made.room)
 	if err != nil {
 		return nil, ownFault{err}
 	}

@@ -29,6 +29,7 @@ type phaseTrace struct {
 	specs   []trace.Spec // that it was made of
 	file    *trace.File
 	keys    []uint64 // whose history is recorded
+	room    int      // of the history, records for each thread; 0: the trace has no recorded entries
 	written *os.File // for workers of this machine; nil: it is to be written for the phase alone
 }
 
@@ -47,6 +48,10 @@ func (t *traces) make(p *experiment.Phase, position int) (phaseTrace, error) {
 		return phaseTrace{}, err
 	}
 	made.keys = t.recordKeys(p, made.file, position)
+	made.room = historyRoom(made.file)
+	if specs[0].RecordFinds {
+		made.room += made.file.MarkFinds(keyval.Mix(t.seed^uint64(position+1)<<48), t.findsMost(made.file))
+	}
 	return t.kept.keep(made)
 }
 
@@ -75,6 +80,7 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		Threads: p.ThreadsIn(t.cell), Endpoints: t.endpoints,
 		Limit: p.Operations, Rate: p.Rate, Segments: p.Segments, Arrivals: p.Arrivals, ThreadEntries: t.entries, Stopped: t.stopped,
 		FromNS: uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
+		RecordFinds: !p.Load && t.recordsFinds(),
 	}
 	if p.Rate > 0 && p.Duration > 0 {
 		s.EndNS = uint64(p.Duration)
@@ -108,6 +114,26 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: p.Mix[name]})
 	}
 	return s, nil
+}
+
+// recordsFinds says if what some scans, queries and counts find is recorded: where the worker can, and
+// what they find tells its index. Agents do not know how far threads of others are.
+func (t *traces) recordsFinds() bool {
+	return t.store.Description.FindsRecorded && t.experiment.Verify && t.shortLengths() == 0 && len(t.experiment.Agents) == 0
+}
+
+// findsMost returns how many records the scan, query or count of an entry gives at most; 0 of a count.
+func (t *traces) findsMost(file *trace.File) func(trace.Entry) uint64 {
+	queries := t.experiment.Values.QueryShapes()
+	return func(e trace.Entry) uint64 {
+		switch amount := file.Amounts[e.SizeClass()]; e.Operation() {
+		case trace.Scan:
+			return uint64(amount)
+		case trace.Query:
+			return uint64(queries[amount].Query.Limit)
+		}
+		return 0
+	}
 }
 
 // takesHandles says if threads take a handle for each operation, and the worker tells how long that

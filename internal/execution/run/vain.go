@@ -150,7 +150,7 @@ func noteVain(slots []record.Operation, operations []trace.Operation, deletable 
 		switch {
 		case o == trace.Delete && deletable != nil:
 			vain = max(vain, done-min(done, *deletable))
-		case finds(o), o == trace.DeleteQuery: // one that found something has an item
+		case o.Finds(), o == trace.DeleteQuery: // one that found something has an item
 			vain = max(vain, done-min(done, slots[slot].Items))
 		}
 		slots[slot].Vain = &vain

@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/answers"
+	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/keyval"
@@ -19,13 +20,12 @@ type expected struct {
 	keys    keyval.KeyShape
 	columns *keyval.RecordShape // nil: values are plain
 	queries []*keyval.QueryShape
-	present uint64      // records 0 … present−1 are there all through the phase
-	may     trace.Spans // indexes that may have a record; nil: there may be records that are not this trial's
-	own     trace.Spans // indexes of which the trial itself may have made a record; nil: those of others may be among them
-	verify  bool        // values that were read are checked, and sums of sort columns counted
-	answers bool        // the driver stores records: the null driver scans, finds and counts what it likes
-	values  within64    // bytes of each value that the trial has written or will write
-	writes  bool        // another group of the phase writes or deletes meanwhile
+	there   audit.Presence // all through the phase, and at some moment of it
+	own     trace.Spans    // indexes of which the trial itself may have made a record; nil: those of others may be among them
+	verify  bool           // values that were read are checked, and sums of sort columns counted
+	answers bool           // the driver stores records: the null driver scans, finds and counts what it likes
+	values  within64       // bytes of each value that the trial has written or will write
+	writes  bool           // another group of the phase writes or deletes meanwhile
 	vanishing
 	begun []uint64 // entries of each thread of the phase
 }
@@ -44,9 +44,6 @@ const presentSlack = 0.01
 // of them may have been the largest.
 func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, slots []record.Operation,
 	name func(slot int) string) (problems []finding.Message) {
-	if know.may != nil {
-		know.may = know.may.With(file.IndexesReached(s.Attempted)...)
-	}
 	m := newMeter(file, know)
 	sums := make([]amounts, len(file.Operations))
 	for i := range file.Threads {
@@ -60,7 +57,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		if !owed.bytes.holds(total.BytesWritten) {
 			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, name(slot), 0))
 		}
-		if !know.answers && (finds(o) || reads(o)) {
+		if !know.answers && (o.Finds() || reads(o)) {
 			continue
 		}
 		// A read of a value that is right returns all of it. A worker that was killed may have
@@ -69,7 +66,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, name(slot), total.OK))
 		}
 		most, least := owed.items.most, owed.items.least
-		if finds(o) && know.present > 0 {
+		if o.Finds() && know.there.Certain.Count() > 0 {
 			total.ItemsOwed = &owed.items.least
 			if know.writes || overwritesIn(file) {
 				least -= uint64(math.Ceil(float64(least) * presentSlack))
@@ -100,9 +97,6 @@ func holdOrder(total *counters.Total, owed within64, name string) []finding.Mess
 	}
 	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, name, total.Outcomes[counters.OK])}
 }
-
-// finds says if an operation's items are records that the store found.
-func finds(o trace.Operation) bool { return o == trace.Scan || o == trace.Query || o == trace.Count }
 
 // reads says if an operation returns one value where it is ok.
 func reads(o trace.Operation) bool {
@@ -216,13 +210,19 @@ type meter struct {
 	// certain and possible answer each query of records that are there all through the phase, and of
 	// those that may be; nil: not known.
 	certain, possible []*answers.Answers
-	after             func(index uint64) uint64 // how many records at least that are there have the key of an index or a greater one
+	// after and mayFollow tell how many records have the key of an index or a greater one, at least and
+	// at most; nil: not known.
+	after, mayFollow func(index uint64) uint64
 }
 
 func newMeter(file *trace.File, know expected) *meter {
 	m := &meter{expected: know, file: file, slots: file.Slots()}
 	if know.answers && slices.Contains(file.Operations, trace.Scan) {
-		m.after = keysAfter(know.keys, know.present, longestScan(file))
+		longest := longestScan(file)
+		m.after = keysAfter(know.keys, know.there.Certain, longest, 0)
+		if know.there.Possible != nil {
+			m.mayFollow = keysAfter(know.keys, know.there.Possible, longest, longest)
+		}
 	}
 	m.makeAnswers()
 	return m
@@ -246,16 +246,27 @@ func (m *meter) makeAnswers() {
 			if m.certain[query] != nil {
 				continue
 			}
-			if m.present <= answersMax {
-				m.certain[query] = answers.New(m.columns, m.queries[query], m.present, nil)
-			}
-			if slices.Equal(m.may, trace.Spans{{Below: m.present}}) {
+			m.certain[query] = answersOf(m.columns, m.queries[query], m.there.Certain)
+			if may := m.there.Possible; may != nil && may.Count() == m.there.Certain.Count() {
 				m.possible[query] = m.certain[query]
-			} else if m.may != nil && m.may.Count() <= answersMax {
-				m.possible[query] = answers.New(m.columns, m.queries[query], m.may.Count(), m.may.At)
+			} else if may != nil {
+				m.possible[query] = answersOf(m.columns, m.queries[query], may)
 			}
 		}
 	}
+}
+
+// answersOf answers a query of records; nil: they are too many.
+func answersOf(columns *keyval.RecordShape, query *keyval.QueryShape, of *audit.Indexes) *answers.Answers {
+	if of.Count() > answersMax {
+		return nil
+	}
+	below, all := of.Prefix()
+	if all {
+		return answers.New(columns, query, below, nil)
+	}
+	indexes := of.List()
+	return answers.New(columns, query, uint64(len(indexes)), func(k uint64) uint64 { return indexes[k] })
 }
 
 func longestScan(file *trace.File) (longest uint64) {
@@ -325,6 +336,9 @@ func (m *meter) items(e trace.Entry) within64 {
 		limit := within64{most: uint64(amount)}
 		if m.after != nil && !e.Grows() {
 			limit.least = min(limit.most, m.after(e.Index()))
+		}
+		if m.mayFollow != nil && !e.Grows() {
+			limit.most = min(limit.most, m.mayFollow(e.Index()))
 		}
 		return limit
 	case trace.DeleteQuery: // which of several finds a record first is not known: see holdDeletes

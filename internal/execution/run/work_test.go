@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/internal/base/finding"
+	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -36,7 +37,7 @@ func TestKeysAfterIsWhatSortingSays(t *testing.T) {
 			all = append(all, shape.Append(nil, i))
 		}
 		slices.SortFunc(all, bytes.Compare)
-		after := keysAfter(shape, records, most)
+		after := keysAfter(shape, audit.IndexesOf(trace.Span{Below: records}), most, 0)
 		for index := range records + 50 {
 			at, _ := slices.BinarySearchFunc(all, shape.Append(nil, index), bytes.Compare)
 			truth, got := records-uint64(at), after(index)
@@ -52,10 +53,11 @@ func TestKeysAfterIsWhatSortingSays(t *testing.T) {
 
 // honestWork is an honest store and worker: it does what a trace says, and counts it.
 type honestWork struct {
-	know  expected
-	there map[uint64]bool
-	file  *trace.File
-	c     *counters.File
+	know   expected
+	before audit.Presence
+	there  map[uint64]bool
+	file   *trace.File
+	c      *counters.File
 }
 
 // do does one operation of a thread, at a sequence number, and returns the next one's.
@@ -171,7 +173,7 @@ func (m *honestWork) change(e trace.Entry, index uint64) uint64 {
 // worked draws a phase that an honest store and worker have done a part of.
 func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 	records, threads := rapid.Uint64Range(4, 60).Draw(t, "records"), rapid.IntRange(1, 3).Draw(t, "threads")
-	m = &honestWork{know: expected{keys: drawKeys(t), present: records, may: trace.Spans{{Below: records}}, answers: true}, there: map[uint64]bool{}}
+	m = &honestWork{know: expected{keys: drawKeys(t), answers: true}, there: map[uint64]bool{}}
 	columns := rapid.Bool().Draw(t, "columns")
 	if columns {
 		one := "1"
@@ -192,6 +194,7 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 		m.there[i] = true
 	}
 	fresh := records
+	stored := trace.Spans{{Below: records}}
 	before := 0 // phases, whose inserts began above a gap and ended below one; no query must find them
 	if slices.Contains(may, trace.Insert) {
 		before = rapid.IntRange(0, 2).Draw(t, "phases before")
@@ -199,10 +202,15 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 	for range before {
 		from := fresh + rapid.SampledFrom([]uint64{0, 3, 1 << 30}).Draw(t, "gap")
 		fresh = from + rapid.Uint64Range(0, 20).Draw(t, "inserted")
-		m.know.may = m.know.may.With(trace.Span{From: from, Below: fresh})
+		stored = stored.With(trace.Span{From: from, Below: fresh})
 		for i := from; i < fresh; i++ {
 			m.there[i] = true
 		}
+	}
+	m.before.Possible = audit.IndexesOf(stored...)
+	m.before.Certain = m.before.Possible
+	if rapid.Bool().Draw(t, "prefix alone is certain") || m.before.Certain == nil {
+		m.before.Certain = audit.IndexesOf(trace.Span{Below: records})
 	}
 	s := trace.Spec{
 		Records: records, Fresh: fresh, Threads: threads, ThreadEntries: rapid.IntRange(1, 60).Draw(t, "entries"), Seed: rapid.Uint64().Draw(t, "seed"),
@@ -246,6 +254,7 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 func (m *honestWork) hold() ([]record.Operation, []finding.Message) {
 	s := m.c.Sample(true)
 	results := slotResults(s.Totals)
+	m.know.there = m.before.Through(m.file, s.Attempted)
 	return results, holdWork(m.file, m.c, s, m.know, results, func(slot int) string { return m.file.Operations[slot].String() })
 }
 
@@ -283,13 +292,13 @@ func TestOneItemMoreOrLessIsMarked(t *testing.T) {
 		}
 		for slot, o := range m.file.Operations {
 			cell := m.c.Slot(0, slot)
-			if finds(o) && cell.Items > 0 {
+			if o.Finds() && cell.Items > 0 {
 				cell.Items--
 				if _, problems := m.hold(); len(problems) != 1 || problems[0].Params["operation"] != o.String() {
 					t.Fatalf("%s with an item too few: %v", o, problems)
 				}
 				cell.Items += 2
-				if _, problems := m.hold(); o == trace.Count && len(problems) != 1 {
+				if _, problems := m.hold(); o != trace.Query && len(problems) != 1 {
 					t.Fatalf("%s with an item too many: %v", o, problems)
 				}
 				cell.Items--

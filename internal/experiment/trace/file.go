@@ -225,6 +225,9 @@ func (f *File) check() error {
 	if f.Flags&FlagHistory != 0 && f.Flags&FlagRecordVersions != 0 {
 		return errors.New("a trace that records observed versions has no history")
 	}
+	if f.Flags&FlagFinds != 0 && f.Flags&FlagHistory == 0 {
+		return errors.New("what scans and queries found is recorded in a history, and the trace has no flag for one")
+	}
 	if err := f.checkSampled(); err != nil {
 		return err
 	}
@@ -345,6 +348,8 @@ func (f *File) checkRecorded(e Entry, member, batchRecorded bool) error {
 		return errors.New("it is recorded and grows: a recorded key is one of fixed index")
 	case member && !batchRecorded:
 		return errors.New("it is recorded, but the batch that it belongs to is not")
+	case o.Finds() && f.Flags&FlagFinds != 0:
+		return nil
 	case !member && o != Batch && !o.OneKey():
 		return fmt.Errorf("%s is recorded, but is not about one key", o)
 	}

@@ -80,6 +80,9 @@ func (o Operation) Deletes() bool { return o == Delete || o == DeleteQuery }
 // Asks says if the operation is a question about records: its size class gives a query's number.
 func (o Operation) Asks() bool { return o == Query || o == Count || o == DeleteQuery }
 
+// Finds says if the operation looks for records and gives or counts them.
+func (o Operation) Finds() bool { return o == Scan || o == Query || o == Count }
+
 // OneKey says if the operation is about the key of its index alone: only such entries, and members
 // of batches, can be recorded.
 func (o Operation) OneKey() bool { return o == Read || o == Delete || o == Increment || o.Writes() }
@@ -178,7 +181,8 @@ const (
 	FlagHistory        = 1 << 2 // recorded entries go into the history file
 	FlagHandleTimes    = 1 << 3 // how long each take of a handle took is counted
 	FlagSampled        = 1 << 4 // one operation in File.TimedEvery is timed
-	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled
+	FlagFinds          = 1 << 5 // some scans, queries and counts are recorded, with what they found
+	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled | FlagFinds
 )
 
 // Thread is one thread's part of a trace.

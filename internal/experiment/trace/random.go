@@ -28,6 +28,7 @@ const (
 	purposeArrivals
 	purposePermutation
 	purposeHistory
+	purposeFinds
 )
 
 // below returns a uniform number in [0, n), n > 0 (Lemire 2019, nearly divisionless).

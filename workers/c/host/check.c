@@ -117,7 +117,10 @@ static const char *problem_of(struct scan *s, struct assay_bytes key, struct ass
         return "a scan began before its first key";
     uint64_t index;
     const char *problem = NULL;
-    if (!claims(s->thread, value, &index, &problem))
+    bool claimed = claims(s->thread, value, &index, &problem);
+    if (s->thread->find.active && problem == NULL && s->seen < s->limit)
+        s->thread->find.found[s->thread->find.count++] = claimed ? index : FOUND_UNKNOWN;
+    if (!claimed)
         return problem;
     const struct key_shape *shape = &s->thread->phase->keys;
     if (index > KEYVAL_INDEX_MAX || compare_keys(key, s->expected, key_write(shape, index, s->expected)) != 0)
@@ -179,6 +182,8 @@ static const char *problem_of_found(struct query *q, struct assay_bytes key, str
         q->last = number;
         q->sort_sum += number;
     }
+    if (t->find.active)
+        t->find.found[t->find.count++] = index;
     return remember(q, index) ? NULL : "a query found a record twice";
 }
 

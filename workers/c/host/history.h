@@ -56,4 +56,19 @@ static inline void history_append(struct history_thread *t, uint64_t each, struc
     word_store(&t->count, n + 1); /* last: a reader that sees the count sees the record */
 }
 
+/* Adds a find: its record, and behind it its words, up to a whole record. */
+static inline void history_append_find(struct history_thread *t, uint64_t each, struct history_record record, const uint64_t *words,
+                                       uint64_t count) {
+    uint64_t n = t->count, rows = 1 + (count + 3) / 4;
+    if (n + rows > each || t->dropped > 0) {
+        t->dropped++;
+        return;
+    }
+    t->record[n] = record;
+    uint64_t *at = (uint64_t *)(void *)&t->record[n + 1];
+    for (uint64_t i = 0; i < 4 * (rows - 1); i++)
+        at[i] = i < count ? words[i] : 0;
+    word_store(&t->count, n + rows);
+}
+
 #endif

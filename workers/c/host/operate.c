@@ -129,6 +129,7 @@ static struct result scan_from(struct thread *t, const struct step *s) {
         scan->problem = "a scan went on after it was told to stop";
     if (scan->problem != NULL)
         return wrong(t, s, scan->problem, now);
+    t->find.items = scan->seen;
     s->slot->items += scan->seen;
     s->slot->bytes_read += scan->bytes;
     return (struct result){OUTCOME_OK, false, now};
@@ -172,6 +173,7 @@ static struct result query_records(struct thread *t, const struct step *s) {
         return wrong(t, s, query->problem, now);
     if (query->seen == 0)
         return found_nothing(t, s, now);
+    t->find.items = query->seen;
     s->slot->items += query->seen;
     s->slot->bytes_read += query->bytes;
     s->slot->sort_sum += query->sort_sum;
@@ -186,6 +188,7 @@ static struct result count_records(struct thread *t, const struct step *s) {
         return (struct result){failed(t, OPERATION_COUNT, status), true, now};
     if (records == 0)
         return found_nothing(t, s, now);
+    t->find.items = records;
     s->slot->items += records;
     return (struct result){OUTCOME_OK, false, now};
 }

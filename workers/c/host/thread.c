@@ -60,6 +60,25 @@ static bool make_query(struct thread *t) {
     return t->query.room != NULL && (limit_max == 0 || t->query.found != NULL);
 }
 
+/* Makes room for the largest find that is recorded. */
+static bool make_find(struct thread *t) {
+    const struct trace *trace = &t->phase->trace;
+    if ((trace->flags & TRACE_FLAG_FINDS) == 0)
+        return true;
+    uint64_t most = 0, heads = 1 + 2 * (uint64_t)trace->threads;
+    for (uint64_t p = 0; p < t->part->count; p++) {
+        uint64_t entry = t->part->entries[p], finds = 0;
+        if (entry_is_recorded(entry) && entry_operation(entry) == OPERATION_SCAN)
+            finds = trace->amounts[entry_size_class(entry)];
+        if (entry_is_recorded(entry) && entry_operation(entry) == OPERATION_QUERY)
+            finds = t->phase->definition->shape[trace->amounts[entry_size_class(entry)]].told.limit;
+        most = finds > most ? finds : most;
+    }
+    t->find.words = (uint64_t *)(void *)make_bytes((heads + most + 1) * sizeof(uint64_t));
+    t->find.found = t->find.words + heads;
+    return t->find.words != NULL;
+}
+
 static uint64_t *observed_words(const struct phase *phase, uint32_t number) {
     if ((phase->trace.flags & TRACE_FLAG_RECORD_VERSIONS) == 0)
         return NULL;
@@ -101,7 +120,7 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->scan.previous = make_bytes(key_bytes);
     t->scan.expected = make_bytes(key_bytes);
     t->scratch = make_bytes(t->record != NULL ? RECORD_COLUMN_BYTES_MAX : 0);
-    bool made = make_batch(t) && make_query(t) && t->scratch != NULL && t->key != NULL && t->value != NULL && t->buffer.data != NULL && t->old.data != NULL &&
+    bool made = make_batch(t) && make_query(t) && make_find(t) && t->scratch != NULL && t->key != NULL && t->value != NULL && t->buffer.data != NULL && t->old.data != NULL &&
                 t->scan.previous != NULL && t->scan.expected != NULL;
     if (made && strcmp(t->driver->description->kind, "none") == 0) {
         t->sample = make_bytes(phase->value_bytes_max);
@@ -128,6 +147,7 @@ void thread_free(struct thread *t) {
     free(t->scratch);
     free(t->query.found);
     free(t->query.room);
+    free(t->find.words);
 }
 
 /* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the
@@ -236,6 +256,30 @@ bool thread_waits_for_its_turn(struct thread *t) {
     return sleep_until(t, t->start_ns + (int64_t)t->part->from_ns, ends(t), &t->phase->counters.header->stop) >= 0;
 }
 
+/* Notes how far the threads are, if what the marked operation finds in this lap is recorded. */
+static bool begin_find(struct thread *t, const struct step *s) {
+    if (!operation_finds(entry_operation(s->entry)) || !trace_records_find(s->lap))
+        return false;
+    for (uint32_t i = 0; i < t->phase->trace.threads; i++)
+        t->find.words[1 + i] = word_load(&counters_thread(&t->phase->counters, i)->acknowledged);
+    t->find.active = true;
+    t->find.count = t->find.items = 0;
+    return true;
+}
+
+/* Records what a marked operation found, if it is to be in this lap. */
+static void remember_find(struct thread *t, struct history_record record, enum outcome outcome) {
+    if (!t->find.active)
+        return;
+    t->find.active = false;
+    uint32_t threads = t->phase->trace.threads;
+    for (uint32_t i = 0; i < threads; i++)
+        t->find.words[1 + threads + i] = word_load(&counters_thread(&t->phase->counters, i)->attempted);
+    record.read = t->find.items;
+    t->find.words[0] = outcome == OUTCOME_OK ? t->find.count : 0;
+    history_append_find(t->history, t->phase->history.each, record, t->find.words, 1 + 2 * (uint64_t)threads + t->find.words[0]);
+}
+
 /* Records an operation on a recorded key, or the recorded members of a batch. */
 static void remember(struct thread *t, const struct step *s, int64_t begin, const struct result *result) {
     t->watching = t->observed != NULL;
@@ -246,6 +290,10 @@ static void remember(struct thread *t, const struct step *s, int64_t begin, cons
         .read = t->saw,
     };
     uint64_t each = t->phase->history.each;
+    if (operation_finds(entry_operation(s->entry))) {
+        remember_find(t, record, result->outcome);
+        return;
+    }
     if (entry_operation(s->entry) != OPERATION_BATCH) {
         history_append(t->history, each, record);
         return;
@@ -396,7 +444,7 @@ static void walk_sampled(struct thread *t) {
             if (entry_grows(step.entry))
                 step.index += step.lap * part->stride;
             else
-                t->watching = true, t->saw = OBSERVED_NOT_READ;
+                t->watching = true, t->saw = OBSERVED_NOT_READ, begin_find(t, &step);
         }
         step.slot = slot_of(t, step.entry);
         word_store(&head->attempted, step.sequence + entries_done);
@@ -475,8 +523,11 @@ void thread_walk(struct thread *t) {
         if (entry_is_special(step.entry)) { /* one branch for what most entries are not */
             if (entry_grows(step.entry))
                 step.index += step.lap * part->stride;
-            else
+            else {
                 t->watching = true, t->saw = OBSERVED_NOT_READ;
+                if (begin_find(t, &step))
+                    last = clock_now_ns(&phase->clock);
+            }
         }
         step.slot = slot_of(t, step.entry);
         word_store(&head->attempted, step.sequence + entries_done);

@@ -62,6 +62,18 @@ struct query {
     const char *problem;
 };
 
+/* The recorded scan, query or count that is under way: section 3.5. What an operation finds beside
+ * others that write can only be judged by what they had done by then: so it is recorded with how far
+ * each thread was before it and after it. */
+struct find {
+    bool active;      /* there is one */
+    uint64_t *words;  /* as they are recorded: how many were found, how far threads were before and after, indexes */
+    uint64_t *found;  /* in words: indexes of what it gave */
+    uint64_t count;   /* of found */
+    uint64_t items;   /* that it gave or counted, where it was ok */
+};
+#define FOUND_UNKNOWN UINT64_MAX /* a record that does not tell its index */
+
 /* A thread walks its part of the trace. Nothing in it is shared with another thread but read-only
  * memory, and nothing is allocated once it runs, but for a value that is longer than any of the
  * trial. */
@@ -93,6 +105,7 @@ struct thread {
     unsigned char *arena; /* keys and values of a batch */
     struct scan scan;
     struct query query;
+    struct find find;
     unsigned char *scratch; /* of checks: room for the longest column */
     unsigned char *sample; /* of the null driver: stands for what a store would return; else NULL */
     size_t sample_bytes;

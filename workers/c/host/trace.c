@@ -79,6 +79,8 @@ static bool check_recorded(const struct trace *trace, uint64_t entry, bool membe
     unsigned operation = entry_operation(entry);
     if (!entry_is_recorded(entry))
         return true;
+    if (operation_finds(operation))
+        return (trace->flags & TRACE_FLAG_FINDS) != 0 && !entry_grows(entry) && !member;
     return (trace->flags & TRACE_FLAG_HISTORY) != 0 && !entry_grows(entry) &&
            (member ? batch_recorded : operation == OPERATION_BATCH || operation_one_key(operation));
 }
@@ -241,6 +243,8 @@ bool trace_decode(struct trace *trace, const unsigned char *data, size_t length,
         WRONG("trace of %u slots: expected at most %d", trace->slots, TRACE_SLOTS_MAX);
     if ((trace->flags & ~(uint32_t)TRACE_FLAGS) != 0)
         WRONG("trace has flags %#x, of which this program does not know all", trace->flags);
+    if ((trace->flags & TRACE_FLAG_FINDS) != 0 && (trace->flags & TRACE_FLAG_HISTORY) == 0)
+        WRONG("what scans and queries found is recorded in a history, and the trace has no flag for one");
     if ((trace->flags & TRACE_FLAG_RECORD_VERSIONS) != 0 && (trace->flags & TRACE_FLAG_HISTORY) != 0)
         WRONG("a trace that records observed versions has no history");
     if (trace->groups < 1)

@@ -44,7 +44,8 @@ enum {
     TRACE_FLAG_HISTORY = 4,
     TRACE_FLAG_HANDLE_TIMES = 8,
     TRACE_FLAG_SAMPLED = 16,
-    TRACE_FLAGS = 31,
+    TRACE_FLAG_FINDS = 32,
+    TRACE_FLAGS = 63,
     TRACE_TIMED_EVERY_MIN = 2,
     TRACE_TIMED_EVERY_MAX = 1000
 };
@@ -108,6 +109,14 @@ static inline bool operation_writes(unsigned operation) {
 static inline bool operation_asks(unsigned operation) {
     return operation == OPERATION_QUERY || operation == OPERATION_COUNT || operation == OPERATION_DELETE_QUERY;
 }
+
+/* Says if the operation looks for records and gives or counts them. */
+static inline bool operation_finds(unsigned operation) {
+    return operation == OPERATION_SCAN || operation == OPERATION_QUERY || operation == OPERATION_COUNT;
+}
+
+/* Says if what a marked scan, query or count finds in a lap is recorded. */
+static inline bool trace_records_find(uint64_t lap) { return lap < 1 << 11 && (lap & (lap - 1)) == 0; }
 
 /* Says if the operation is about the key of its index alone. */
 static inline bool operation_one_key(unsigned operation) {

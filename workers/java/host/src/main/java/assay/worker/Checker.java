@@ -110,6 +110,12 @@ final class Checker {
     }
 
     /** Why a scanned value is not its key's, or null. key has room for the key that it claims to have. */
+    /** Returns the index that a scanned record claims, if it claims one, or FindState.UNKNOWN. */
+    long scannedIndex(Bytes value) {
+        boolean claims = record == null ? value.length >= ValuePool.STAMP_BYTES : record.proof >= 0;
+        return claims ? claimed(value) : FindState.UNKNOWN;
+    }
+
     String scannedProblem(Bytes key, Bytes value, byte[] expected) {
         if (record == null ? value.length < ValuePool.STAMP_BYTES : record.proof < 0)
             return null; // it claims no index

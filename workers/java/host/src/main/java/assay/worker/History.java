@@ -60,11 +60,29 @@ final class History {
             area.putLong(8, dropped + 1);
             return;
         }
-        int at = HEAD_BYTES + (int) n * RECORD_BYTES;
+        putRecord(area, HEAD_BYTES + (int) n * RECORD_BYTES, beginNs, endNs, what, read);
+        Words.store(area, 0, n + 1); // last: a reader that sees the count sees the record
+    }
+
+    private static void putRecord(ByteBuffer area, int at, long beginNs, long endNs, long what, long read) {
         area.putLong(at, beginNs);
         area.putLong(at + 8, endNs);
         area.putLong(at + 16, what);
         area.putLong(at + 24, read);
-        Words.store(area, 0, n + 1); // last: a reader that sees the count sees the record
+    }
+
+    /** Adds a find: its record, and behind it the first so many words, up to a whole record. */
+    void appendFind(int number, long beginNs, long endNs, long what, long read, long[] words, int count) {
+        ByteBuffer area = thread[number];
+        long n = area.getLong(0), dropped = area.getLong(8), rows = 1 + (count + 3) / 4;
+        if (n + rows > each || dropped > 0) {
+            area.putLong(8, dropped + 1);
+            return;
+        }
+        int at = HEAD_BYTES + (int) n * RECORD_BYTES;
+        putRecord(area, at, beginNs, endNs, what, read);
+        for (int i = 0; i < 4 * (rows - 1); i++)
+            area.putLong(at + RECORD_BYTES + 8 * i, i < count ? words[i] : 0);
+        Words.store(area, 0, n + rows);
     }
 }

@@ -58,6 +58,11 @@ final class Operation {
         return operation == QUERY || operation == COUNT || operation == DELETE_QUERY;
     }
 
+    /** Does it look for records and give or count them? */
+    static boolean finds(int operation) {
+        return operation == SCAN || operation == QUERY || operation == COUNT;
+    }
+
     static boolean isAboutOneKey(int operation) {
         return operation == READ || operation == DELETE || operation == INCREMENT || writes(operation);
     }

@@ -7,6 +7,7 @@ import java.util.Arrays;
 /** What a scan has seen so far. The records are checked as they come: they are gone afterwards. */
 final class ScanCheck implements Handle.Visitor {
     private final Checker checker;
+    private final FindState find; // null: what scans found is not recorded
     private final boolean verify;
     private final byte[] expected;
     private final byte[] previous;
@@ -16,8 +17,9 @@ final class ScanCheck implements Handle.Visitor {
     long bytes;
     String problem;
 
-    ScanCheck(Checker checker, Phase phase) {
+    ScanCheck(Checker checker, Phase phase, FindState find) {
         this.checker = checker;
+        this.find = find;
         verify = phase.verify;
         expected = new byte[phase.keys.bytesMax() + 8];
         previous = new byte[phase.keys.bytesMax() + 8];
@@ -39,6 +41,8 @@ final class ScanCheck implements Handle.Visitor {
     public boolean visit(Bytes key, Bytes value) {
         if (verify && problem == null) {
             problem = problemOf(key, value);
+            if (find != null && find.active && problem == null && seen < limit)
+                find.add(checker.scannedIndex(value));
             if (problem == null && key.length > previous.length)
                 problem = "a scanned key that is longer than any of this trial";
             if (problem == null)

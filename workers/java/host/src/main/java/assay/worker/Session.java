@@ -210,6 +210,7 @@ final class Session {
         if (!options.isEmpty())
             told.put("options", options);
         told.put("handle_times", true);
+        told.put("finds_recorded", true);
         told.put("abilities", new Abilities(driver).told());
         return told;
     }

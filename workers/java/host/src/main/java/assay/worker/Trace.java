@@ -19,8 +19,9 @@ final class Trace {
     static final int FLAG_RECORD_VERSIONS = 2;
     static final int FLAG_HISTORY = 4;
     static final int FLAG_HANDLE_TIMES = 8;
+    static final int FLAG_FINDS = 32;
     private static final int FORMAT_VERSION = 3;
-    private static final int FLAGS = FLAG_DUE | FLAG_RECORD_VERSIONS | FLAG_HISTORY | FLAG_HANDLE_TIMES;
+    private static final int FLAGS = FLAG_DUE | FLAG_RECORD_VERSIONS | FLAG_HISTORY | FLAG_HANDLE_TIMES | FLAG_FINDS;
     private static final long TIME_MAX = 1L << 62;
     private static final long MAGIC = 0x4352545941535341L; // "ASSAYTRC"
 
@@ -95,6 +96,8 @@ final class Trace {
             throw wrong("trace has flags %#x, of which this program does not know all", flags);
         if (has(FLAG_RECORD_VERSIONS) && has(FLAG_HISTORY))
             throw wrong("a trace that records observed versions has no history");
+        if (has(FLAG_FINDS) && !has(FLAG_HISTORY))
+            throw wrong("what scans and queries found is recorded in a history, and the trace has no flag for one");
         if (groups < 1)
             throw wrong("a trace has at least one client group");
         if (HEADER_BYTES + (long) DIRECTORY_BYTES * threads > length)
@@ -195,6 +198,8 @@ final class Trace {
 
     private boolean mayBeRecorded(long entry, boolean member, boolean batchRecorded) {
         int operation = Operation.of(entry);
+        if (Operation.finds(operation))
+            return has(FLAG_FINDS) && (entry & Operation.GROWS) == 0 && !member;
         return has(FLAG_HISTORY) && (entry & Operation.GROWS) == 0
                 && (member ? batchRecorded : operation == Operation.BATCH || Operation.isAboutOneKey(operation));
     }

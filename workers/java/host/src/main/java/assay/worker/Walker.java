@@ -73,6 +73,7 @@ final class Walker implements Runnable {
     private boolean looked; // did more after `now` than counting, so that the next operation must not begin there
     private boolean watching;
     private long saw;
+    private final FindState find; // null: what scans found is not recorded
     long allocatedBytes;
 
     Walker(Phase phase, Phase[] phases, Handles handles, boolean storesNothing, int number) {
@@ -96,7 +97,8 @@ final class Walker implements Runnable {
         key = new Bytes(phase.keys.bytesMax() + 8);
         value = new Bytes(phase.valueBytesMax + 8);
         old = new Bytes(phase.valueBytesMax);
-        scan = new ScanCheck(checker, phase);
+        find = phase.trace.has(Trace.FLAG_FINDS) ? new FindState(phase, part) : null;
+        scan = new ScanCheck(checker, phase, find);
         makeBatch();
     }
 
@@ -243,6 +245,8 @@ final class Walker implements Runnable {
         if (open && !waitsForDue(due = due()))
             return false;
         aim(operation);
+        if (entry < 0 && find != null && find.begin(operation, lap))
+            last = System.nanoTime();
         Words.store(block, Counters.ATTEMPTED, sequence + entries);
         int outcome = keepsHandle ? operate(operation) : operateWithHandle(operation);
         if (entry < 0)
@@ -287,6 +291,10 @@ final class Walker implements Runnable {
     /** Records an operation on a recorded key, or the recorded members of a batch. */
     private void remember(int operation, long begin, int outcome) {
         long beginNs = begin - startNs, endNs = Math.max(now, begin) - startNs, what = sequence | (long) outcome << 40;
+        if (Operation.finds(operation)) {
+            find.end(number, beginNs, endNs, what, outcome == Counters.OK);
+            return;
+        }
         if (operation != Operation.BATCH) {
             phase.history.append(number, beginNs, endNs, what, saw);
             return;
@@ -581,6 +589,8 @@ final class Walker implements Runnable {
             scan.problem = "a scan went on after it was told to stop";
         if (scan.problem != null)
             return wrong(Operation.SCAN, scan.problem);
+        if (find != null)
+            find.items = scan.seen;
         add(slot + Counters.ITEMS, scan.seen);
         add(slot + Counters.BYTES_READ, scan.bytes);
         return Counters.OK;
