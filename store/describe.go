@@ -110,6 +110,9 @@ type Description struct {
 	// Eventual: a read may return an older value than the newest acknowledged one, as of a replica
 	// or a weak consistency level. Stale reads are then measured and reported, and no fault.
 	Eventual bool `json:"eventual,omitempty"`
+	// EventualWithinNS is for how long at most, in ns, if it is Eventual: from then on a read returns what
+	// was acknowledged. 0: there is no such promise.
+	EventualWithinNS int64 `json:"eventual_within_ns,omitempty"`
 
 	// IndexesIdle: the store keeps the indexes that it is asked for, and finds no record by them. It
 	// says so of every query.

@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"strings"
 	"testing"
 
 	"assay/internal/base/finding"
@@ -60,8 +61,16 @@ func TestConsistency_and_ranks(t *testing.T) {
 		if eventual {
 			promisingNoMore(run)
 		}
-		if got := resulttest.RowOf(t, resulttest.ResultOf(t, run), "put", "elm").Standing == model.Ranked; got != eventual {
+		result := resulttest.ResultOf(t, run)
+		if got := resulttest.RowOf(t, result, "put", "elm").Standing == model.Ranked; got != eventual {
 			t.Errorf("eventual %v: ranked %v", eventual, got)
+		}
+		for _, table := range result.Tables {
+			weaker := strings.HasSuffix(table.Title, "; reads may be old")
+			if row := resulttest.RowIn(&table, "elm"); weaker != (row != nil && eventual && table.Phase == "put") ||
+				weaker && (resulttest.RowIn(&table, "ash") != nil || row.OldReads == nil) {
+				t.Errorf("eventual %v: the table %q has %+v", eventual, table.Title, row)
+			}
 		}
 	}
 }

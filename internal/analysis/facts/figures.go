@@ -33,6 +33,8 @@ type Figures struct {
 	HitRatio    *float64 `json:"hit_ratio"`    // of a store that may evict: reads that found their record ÷ reads
 	LostUpdates *float64 `json:"lost_updates"` // share of acknowledged updates that another one overwrote, of a sample of keys
 
+	OldReads *float64 `json:"old_reads,omitempty"` // of a store that is eventual: share of sampled reads that returned an overwritten value, or nothing yet
+
 	LogicalBytes       *float64 `json:"logical_bytes"`
 	DiskBytes          *float64 `json:"disk_bytes"`
 	HostWriteBytes     *float64 `json:"host_write_bytes"`

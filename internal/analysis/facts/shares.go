@@ -34,6 +34,18 @@ func lostUpdatesOf(phases []*record.Phase) *float64 {
 	return share(lost, done)
 }
 
+// oldReadsOf is the share of sampled reads that returned what an acknowledged write had replaced, or did
+// not find it yet; nil where none was sampled.
+func oldReadsOf(phases []*record.Phase) *float64 {
+	var old, reads uint64
+	for _, p := range phases {
+		if p.History != nil {
+			old, reads = old+p.History.Stale+p.History.Vanished, reads+p.History.Reads
+		}
+	}
+	return share(old, reads)
+}
+
 func share(part, of uint64) *float64 {
 	if of == 0 {
 		return nil

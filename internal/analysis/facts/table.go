@@ -31,9 +31,9 @@ type Table struct {
 	Parameters experiment.Cell
 	Label      string // what tells the cell from others of its class; "" where there is one
 	Class      string
-	Claimed    bool // the class is the stores' claim alone
-	Phase      string
-	Work       experiment.Phase
+	Promise
+	Phase string
+	Work  experiment.Phase
 
 	Requests   bool    // operations are requests of several steps
 	Open       bool    // latencies are from the due time, the rate was asked for

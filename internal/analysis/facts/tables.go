@@ -1,9 +1,12 @@
 package facts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"assay/internal/analysis/stat"
 	"assay/internal/base/format"
@@ -41,12 +44,9 @@ func TablesOf(run *record.Run) (tables []*Table) {
 			if phase.Load || phase.Unmeasured {
 				continue
 			}
-			checked, claimed := armsOf(run, cell, phase.Name)
-			if len(checked) > 0 || len(claimed) == 0 {
-				tables = append(tables, tableIn(run, cell, phase, claimed, false))
-			}
-			if len(claimed) > 0 {
-				tables = append(tables, tableIn(run, cell, phase, checked, true))
+			promises := promisesOf(run, cell, phase.Name)
+			for _, promise := range promises.kinds() {
+				tables = append(tables, tableIn(run, cell, phase, promises, promise))
 			}
 		}
 	}
@@ -60,45 +60,88 @@ func TablesOf(run *record.Run) (tables []*Table) {
 	return tables
 }
 
-// armsOf divides the stores of a cell by whether their class was held against their disk in a phase,
-// or is their claim alone because no disk of theirs could be looked at: both have no rank beside each
-// other. A store of which one trial was not checked was not checked.
-func armsOf(run *record.Run, cell int, phase string) (checked, claimed map[int]bool) {
-	checked, claimed = map[int]bool{}, map[int]bool{}
+// Promise is what the stores of a table promise alike: those of different promises have no rank beside
+// each other.
+type Promise struct {
+	// Claimed: the durability class is the store's claim alone, because no disk of its could be looked at.
+	Claimed bool
+	// Eventual: a read may return an older value than the newest acknowledged one, for no longer than
+	// WithinNS; 0: for as long as it likes.
+	Eventual bool
+	WithinNS int64
+}
+
+// suffix follows the durability class in the name of a table.
+func (p Promise) suffix() (text string) {
+	if p.Claimed {
+		text = " claimed"
+	}
+	if p.Eventual {
+		text += " eventual"
+	}
+	if p.WithinNS > 0 {
+		text += " " + time.Duration(p.WithinNS).String()
+	}
+	return text
+}
+
+// promises are those of the stores of a cell.
+type promises map[int]Promise
+
+// promisesOf returns what each store of a cell promised in a phase. A store of which one trial was not
+// checked was not checked; one that is eventual in one is eventual.
+func promisesOf(run *record.Run, cell int, phase string) promises {
+	all := promises{}
 	for _, planned := range run.Plan {
 		if planned.Cell != cell || planned.Store < 0 {
 			continue
 		}
-		checked[planned.Store] = true
-		t := run.Trials[planned.ID]
-		if t == nil {
-			continue
+		description := &run.Experiment.Stores[planned.Store].Description
+		promise, known := all[planned.Store]
+		if !known {
+			promise.Eventual = description.Eventual
 		}
-		if p := PhaseIn(t, phase); p != nil && p.Syncs != nil && p.Syncs.Why != "" {
-			claimed[planned.Store] = true
+		if t := run.Trials[planned.ID]; t != nil {
+			if p := PhaseIn(t, phase); p != nil {
+				promise.Claimed = promise.Claimed || p.Syncs != nil && p.Syncs.Why != ""
+				promise.Eventual = promise.Eventual || p.Eventual
+			}
 		}
+		if promise.Eventual {
+			promise.WithinNS = description.EventualWithinNS
+		}
+		all[planned.Store] = promise
 	}
-	for s := range claimed {
-		delete(checked, s)
-	}
-	return checked, claimed
+	return all
 }
 
-// tableIn makes a table of all stores but some. claimed: their class is their claim alone.
-func tableIn(run *record.Run, cell int, phase experiment.Phase, without map[int]bool, claimed bool) *Table {
-	e, parameters := &run.Experiment, run.Experiment.Cells[cell]
-	class := parameters.ClassText()
-	if claimed {
-		class += " claimed"
+// kinds returns the different promises, the strongest first; one where no store is planned.
+func (p promises) kinds() []Promise {
+	kinds := map[Promise]bool{}
+	for _, promise := range p {
+		kinds[promise] = true
 	}
+	if len(kinds) == 0 {
+		return []Promise{{}}
+	}
+	return slices.SortedFunc(maps.Keys(kinds), func(a, b Promise) int {
+		return cmp.Or(Earlier(!a.Claimed, !b.Claimed), Earlier(!a.Eventual, !b.Eventual), Earlier(a.WithinNS > 0, b.WithinNS > 0),
+			cmp.Compare(a.WithinNS, b.WithinNS))
+	})
+}
+
+// tableIn makes a table of the stores that promise the same.
+func tableIn(run *record.Run, cell int, phase experiment.Phase, all promises, promise Promise) *Table {
+	e, parameters := &run.Experiment, run.Experiment.Cells[cell]
+	class := parameters.ClassText() + promise.suffix()
 	t := &Table{ID: anchor(run.Header.ID, cell, class, phase.Name), Run: run, Cell: cell, Parameters: parameters,
-		Label: cellDifference(e, cell), Class: class, Claimed: claimed, Phase: phase.Name, Work: phase,
+		Label: cellDifference(e, cell), Class: class, Promise: promise, Phase: phase.Name, Work: phase,
 		Requests: len(phase.Request) > 0, Open: phase.Rate > 0, Offered: phase.Rate, Baseline: e.Baseline}
 	if phase.Batch > 1 {
 		t.BatchItems = phase.Batch
 	}
 	for _, planned := range run.Plan {
-		if planned.Cell != cell || planned.Store >= 0 && without[planned.Store] {
+		if planned.Cell != cell || planned.Store >= 0 && all[planned.Store] != promise {
 			continue
 		}
 		r := t.Row(planned.Role, planned.Arm)
@@ -177,6 +220,9 @@ func (r *Row) sum(t *Table) {
 	r.Course = r.courseOver()
 	r.resources(t, phases)
 	r.HitRatio, r.LostUpdates = hitRatioOf(phases), lostUpdatesOf(phases)
+	if t.Eventual && r.Role != plan.Ceiling {
+		r.OldReads = oldReadsOf(phases)
+	}
 	r.Checked, r.Milestones, r.StartsApartNS = checkedOf(phases), milestonesOf(phases), startsApartOf(phases)
 	r.Plans, r.Nodes, r.OverTime = r.plansOf(t), r.nodesOf(t), r.overTime(t.Work)
 }

@@ -73,6 +73,7 @@ var _ = register(
 	Entry{Example: ColumnMisses, Says: `Misses`, Unit: `operations`},
 	Entry{Example: ColumnConflicts, Says: `Conflicts`, Unit: `operations`},
 	Entry{Example: ColumnHitRatio, Says: `Hit ratio`, Unit: `of reads`},
+	Entry{Example: ColumnOldReads, Says: `Old reads`, Unit: `of sampled reads`},
 	Entry{Example: ColumnLostUpdates, Says: `Lost updates`, Unit: `of updates`},
 	Entry{Example: ColumnLossFound, Says: `Finds a loss`, Unit: `of 1 in … writes`, Short: `finds a loss of 1 in`},
 	Entry{Example: ColumnStarts, Says: `Starts`, Unit: `of processes, apart`, Short: `starts apart`},
@@ -185,6 +186,7 @@ const (
 	ColumnMisses         Bare = "column misses"
 	ColumnConflicts      Bare = "column conflicts"
 	ColumnHitRatio       Bare = "column hit-ratio"
+	ColumnOldReads       Bare = "column old-reads"
 	ColumnLostUpdates    Bare = "column lost-updates"
 	ColumnLossFound      Bare = "column loss-found"
 	ColumnStarts         Bare = "column starts"

@@ -10,6 +10,9 @@ var _ = register(
 		Says: `{{if eq .level "D0"}}may be lost with the process{{else if eq .level "D1"}}survives a crash of the process` +
 			`{{else if eq .level "D2"}}a crash loses at most the last {{.window}} of writes{{else if eq .level "D3"}}survives a power cut` +
 			`{{else}}survives the loss of a node, not a power cut of all nodes{{end}} ({{.class}}){{if .claimed}}: claimed by the store, not checked{{end}}`},
+	Entry{Example: ClassEventualParams{Title: "survives a crash of the process (D1), claimed by the drivers"},
+		Also: []Parameters{ClassEventualParams{Title: "may be lost with the process (D0)", WithinS: 3}},
+		Says: `{{.title}}; reads may be old{{if .within_s}} for {{seconds .within_s}}{{end}}`},
 
 	Entry{Example: DoingParams{Mix: []string{"95 % read", "5 % update"}, Order: "zipfian", Theta: 0.99,
 		Rate: 0.0, Seconds: Known(60.0)},

@@ -84,6 +84,15 @@ type ClassParams struct {
 
 func (ClassParams) code() Code { return "durability-class" }
 
+// ClassEventualParams are of a table by its title, whose stores' reads may be old, for WithinS at most;
+// 0: for as long as they like.
+type ClassEventualParams struct {
+	Title   string
+	WithinS float64 `param:"omitempty"`
+}
+
+func (ClassEventualParams) code() Code { return "durability-class eventual" }
+
 // PlanParams are of a query that some arms answer in a way that costs more than that of others: they
 // look at every record or, where they Walk, at those that an index has in the query's order.
 type PlanParams struct {

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
@@ -24,6 +25,9 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	indexes, of := audit.Sample(t.past.phases, e.VerifyRecords, keyval.Mix(t.plan.Seed^finalCheckNumber<<32))
 	if len(indexes) == 0 {
 		return nil
+	}
+	if err := t.awaitPromise(ctx); err != nil {
+		return err
 	}
 	back, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
 	if err != nil {
@@ -82,6 +86,21 @@ func (t *trial) readAgain(ctx context.Context, indexes []uint64, back *readBack)
 		}
 	}
 	return nil
+}
+
+// awaitPromise waits as long as an eventual store may show older values.
+func (t *trial) awaitPromise(ctx context.Context) error {
+	within := time.Duration(t.store.Description.EventualWithinNS)
+	if !t.eventual || within == 0 {
+		return nil
+	}
+	t.run.view.Message("waiting " + within.String() + ", for which the store may return older values")
+	select {
+	case <-time.After(within):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // wereRead leaves out the records that were not read.

@@ -152,6 +152,8 @@ var outcomes = []Column{
 		Of: counted(func(o model.Outcomes) uint64 { return o.Conflict })},
 	{Name: "hit_ratio", Head: finding.HeadOf(finding.ColumnHitRatio), In: Speed | Screen, Drop: 1,
 		Of: of(func(l *Line) *float64 { return l.HitRatio }, format.Percent)},
+	{Name: "old_reads", Head: finding.HeadOf(finding.ColumnOldReads), In: Speed | Screen, Drop: 1,
+		Of: of(func(l *Line) *float64 { return l.OldReads }, format.Percent)},
 	{Name: "lost_updates", Head: finding.HeadOf(finding.ColumnLostUpdates), In: Speed | Screen, Drop: 1,
 		Of: of(func(l *Line) *float64 { return l.LostUpdates }, format.Percent)},
 	{Name: "loss_found_1_in", Head: finding.HeadOf(finding.ColumnLossFound), In: Speed, Drop: 9, Of: of(lossFound, format.Number)},

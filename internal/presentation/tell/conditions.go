@@ -24,13 +24,17 @@ func classTitle(c experiment.Cell, claimed bool) string {
 		Window: time.Duration(c.LossWindow).String(), Claimed: claimed}))
 }
 
-// titleOf names the class of a table, and says where it is a claim alone, and where it is proved.
+// titleOf names the class of a table, says where it is a claim alone, where it is proved, and where
+// reads may be old.
 func titleOf(t *facts.Table) string {
 	title := classTitle(t.Parameters, t.Claimed)
-	if t.Claimed {
-		return title
+	if !t.Claimed {
+		title = provedTitle(t, title)
 	}
-	return provedTitle(t, title)
+	if t.Eventual {
+		title = finding.Text(finding.New(finding.ClassEventualParams{Title: title, WithinS: time.Duration(t.WithinNS).Seconds()}))
+	}
+	return title
 }
 
 // doing says what a phase does.

@@ -88,18 +88,21 @@ func Find(r *model.Result, code finding.Code) *finding.Finding {
 // RowOf returns an arm's row in the first table of a phase. Nil: it has no figures there.
 func RowOf(t *testing.T, r *model.Result, phase, arm string) *model.Row {
 	t.Helper()
+	found := false
 	for i := range r.Tables {
 		if r.Tables[i].Phase != phase {
 			continue
 		}
+		found = true
 		for j := range r.Tables[i].Rows {
 			if r.Tables[i].Rows[j].Arm == arm {
 				return &r.Tables[i].Rows[j]
 			}
 		}
-		return nil
 	}
-	t.Fatalf("no table of %s", phase)
+	if !found {
+		t.Fatalf("no table of %s", phase)
+	}
 	return nil
 }
 
