@@ -255,7 +255,7 @@ type Step struct {
 type Order struct {
 	Distribution string  `json:"distribution"`             // one of Distributions
 	Theta        float64 `json:"theta,omitempty"`          // zipfian, latest: the exponent, above 0 and at most 10; scrambled_zipfian: 0.99
-	HotRecords   float64 `json:"hot_records,omitempty"`    // hotspot: share of the records that are hot
+	HotRecords   float64 `json:"hot_records,omitempty"`    // hotspot, exponential: share of the records that are hot
 	HotOps       float64 `json:"hot_operations,omitempty"` // hotspot: share of the operations that go there
 }
 

@@ -26,6 +26,10 @@ const (
 	defaultVerifyRecords = 1_000_000
 	defaultStepTimeout   = 60 * time.Second
 	defaultTheta         = 0.99
+	// YCSB's exponential order: most of the operations go to the first of the records.
+	defaultFrontRecords    = 0.8571428571
+	defaultFrontOperations = 0.95
+
 	defaultHotRecords    = 0.2
 	defaultHotOperations = 0.8
 	defaultScanMin       = 1

@@ -198,7 +198,7 @@ type GroupFile struct {
 type OrderFile struct {
 	Distribution  DistributionForm `yaml:"distribution" jsonschema_description:"The distribution's name."`
 	Theta         *float64         `yaml:"theta" jsonschema_description:"Exponent of zipfian, scrambled_zipfian and latest. Default: 0.99."`
-	HotRecords    *float64         `yaml:"hot_records" jsonschema_description:"hotspot: share of the records that are hot. Default: 0.2."`
+	HotRecords    *float64         `yaml:"hot_records" jsonschema_description:"hotspot: share of the records that are hot. Default: 0.2. exponential: share of the records, from the first on, to which hot_operations go. Default: 0.8571."`
 	HotOperations *float64         `yaml:"hot_operations" jsonschema_description:"hotspot: share of the operations that go to the hot records. Default: 0.8."`
 }
 

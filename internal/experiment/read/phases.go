@@ -248,8 +248,17 @@ func (r workResolver) order(p PhaseFile, resolved *experiment.Phase) *Error {
 			return err
 		}
 	}
-	if (o.HotRecords != nil || o.HotOperations != nil) && name != "hotspot" {
-		return r.fail(r.in("order"), "%s has no hot records: hotspot has", name)
+	hot := o.HotRecords != nil || o.HotOperations != nil
+	if hot && name != trace.Hotspot && name != trace.Exponential {
+		return r.fail(r.in("order"), "%s has no hot records: hotspot and exponential have", name)
+	}
+	if hot && name == trace.Exponential {
+		order := trace.Order{Distribution: name, HotRecords: orNumber(o.HotRecords, defaultFrontRecords),
+			HotOperations: orNumber(o.HotOperations, defaultFrontOperations)}
+		if err := order.Check(); err != nil {
+			return r.fail(r.in("order"), "%v", err)
+		}
+		resolved.Order.HotRecords, resolved.Order.HotOps = order.HotRecords, order.HotOperations
 	}
 	if name == "hotspot" {
 		resolved.Order.HotRecords = orNumber(o.HotRecords, defaultHotRecords)

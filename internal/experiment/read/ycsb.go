@@ -3,12 +3,14 @@ package read
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"assay/internal/base/format"
+	"assay/internal/experiment/trace"
 )
 
 // ImportYCSB turns a property file of YCSB's core workload into an experiment file. What can't be
@@ -35,7 +37,7 @@ var ycsbKeys = map[string]string{
 	"requestdistribution": "", "hotspotdatafraction": "", "hotspotopnfraction": "", "exponential.percentile": "", "exponential.frac": "",
 	"maxscanlength": "", "minscanlength": "", "scanlengthdistribution": "", "insertorder": "", "zeropadding": "",
 	"threadcount": "", "target": "", "maxexecutiontime": "", "workload": "", "readallfields": "", "writeallfields": "",
-	"insertstart": "", "insertcount": "",
+	"insertstart": "", "insertcount": "", "zipfianconstant": "", "keyprefix": "",
 	"table": "there are no tables: keys stand alone", "db": "stores are named under stores:",
 	"fieldnameprefix": "values have no fields", "fieldlengthhistogram": "only fieldlengthdistribution=histogram reads it",
 	"dataintegrity":   "every value that is read is checked anyway (verify: true)",
@@ -173,10 +175,11 @@ func (w *ycsbWorkload) choice(key, otherwise string, names []string, missing map
 
 // ycsbExperiment is what a workload becomes.
 type ycsbExperiment struct {
-	records, operations, threads, valueBytes, seconds uint64
-	mix                                               []string
-	order, keys, scan                                 string
-	target                                            float64
+	records, operations, threads, seconds uint64
+	mix                                   []string
+	order, keys, scan                     string
+	values                                string // lengths: "bytes: 100"
+	target                                float64
 }
 
 func (w *ycsbWorkload) convert() (*ycsbExperiment, *Error) {
@@ -293,7 +296,18 @@ func (w *ycsbWorkload) order(e *ycsbExperiment) *Error {
 	}
 	switch distribution {
 	case "zipfian":
-		e.order = "scrambled_zipfian" // what YCSB's "zipfian" is: CoreWorkload makes a ScrambledZipfianGenerator
+		theta, err := w.share("zipfianconstant", trace.YCSBTheta)
+		switch {
+		case err != nil:
+			return err
+		case theta <= 0 || theta > thetaMax:
+			return w.fail("zipfianconstant", "zipfianconstant is above 0 and at most %d, not %s", thetaMax, number(theta))
+		case theta == trace.YCSBTheta:
+			e.order = "scrambled_zipfian" // what YCSB's "zipfian" is: CoreWorkload makes a ScrambledZipfianGenerator
+		default:
+			e.order = fmt.Sprintf("{distribution: zipfian, theta: %s}", number(theta))
+			w.note("zipfianconstant=%s: a true zipfian of that exponent; YCSB's scrambled one has 0.99 alone", number(theta))
+		}
 	case "hotspot":
 		data, err := w.share("hotspotdatafraction", defaultHotRecords)
 		if err != nil {
@@ -311,16 +325,27 @@ func (w *ycsbWorkload) order(e *ycsbExperiment) *Error {
 		}
 		e.order = fmt.Sprintf("{distribution: hotspot, hot_records: %s, hot_operations: %s}", number(data), number(operations))
 	case "exponential":
-		for key, only := range map[string]float64{"exponential.percentile": 95, "exponential.frac": 0.8571428571} {
-			value, err := w.share(key, only)
-			if err != nil {
-				return err
+		percentile, err := w.share("exponential.percentile", 100*defaultFrontOperations)
+		if err != nil {
+			return err
+		}
+		records, err := w.share("exponential.frac", defaultFrontRecords)
+		if err != nil {
+			return err
+		}
+		order := trace.Order{Distribution: trace.Exponential, HotRecords: records, HotOperations: percentile / 100}
+		if order.Check() != nil {
+			key := "exponential.percentile"
+			if _, given := w.values[key]; !given {
+				key = "exponential.frac"
 			}
-			if value-only > 1e-9 || only-value > 1e-9 {
-				return w.fail(key, "%s=%s can't be carried over: the order exponential has YCSB's default, %s", key, number(value), number(only))
-			}
+			return w.fail(key, "exponential.percentile=%s and exponential.frac=%s: expected above 0 and below 100, and above 0 and at most 1",
+				number(percentile), number(records))
 		}
 		e.order = distribution
+		if percentile != 100*defaultFrontOperations || records != defaultFrontRecords {
+			e.order = fmt.Sprintf("{distribution: exponential, hot_records: %s, hot_operations: %s}", number(records), number(percentile/100))
+		}
 	default:
 		e.order = distribution
 	}
@@ -336,8 +361,9 @@ func (w *ycsbWorkload) keys(e *ycsbExperiment) *Error {
 	if err != nil {
 		return err
 	}
+	prefix := strconv.Quote(w.text("keyprefix", "user"))
 	if order == "hashed" {
-		e.keys = "{format: ycsb, prefix: user}"
+		e.keys = fmt.Sprintf("{format: ycsb, prefix: %s}", prefix)
 		if digits > 1 {
 			return w.fail("zeropadding", "zeropadding=%d can't be carried over with hashed keys: Assay does not pad them", digits)
 		}
@@ -346,7 +372,7 @@ func (w *ycsbWorkload) keys(e *ycsbExperiment) *Error {
 	if digits > 20 {
 		return w.fail("zeropadding", "zeropadding=%d can't be carried over: keys are padded to at most 20 digits", digits)
 	}
-	e.keys = fmt.Sprintf("{format: decimal, prefix: user, digits: %d}", digits)
+	e.keys = fmt.Sprintf("{format: decimal, prefix: %s, digits: %d}", prefix, digits)
 	return nil
 }
 
@@ -382,20 +408,27 @@ func (w *ycsbWorkload) fields(e *ycsbExperiment) *Error {
 	if err != nil {
 		return err
 	}
-	const mixed = "each field has its own length, and a record is one value here; a mixture of lengths is values: {sizes: [{bytes: …, weight: …}]}"
-	_, err = w.choice("fieldlengthdistribution", "constant", []string{"constant"},
-		map[string]string{"uniform": mixed, "zipfian": mixed, "histogram": mixed})
+	lengths, err := w.choice("fieldlengthdistribution", "constant", []string{"constant", "uniform", "zipfian"}, map[string]string{
+		"histogram": "its file stands elsewhere; give its lengths as values: {sizes: [{bytes: …, weight: …}]}"})
 	if err != nil {
 		return err
 	}
-	if _, ok := w.values["minfieldlength"]; ok {
+	least, err := w.count("minfieldlength", 1)
+	if err != nil {
+		return err
+	}
+	if lengths == "constant" && w.values["minfieldlength"] != "" {
 		w.note("minfieldlength was left out: with fields of constant length it has no effect")
 	}
 	if count > valueBytesMax || length > valueBytesMax || count*length > valueBytesMax {
 		return w.fail("fieldlength", "records of %d fields of %d bytes are above 1GiB", count, length)
 	}
-	e.valueBytes = count * length
-	w.note("a record is one value of %d bytes (%d fields of %d)", e.valueBytes, count, length)
+	e.values = fmt.Sprintf("bytes: %d", count*length)
+	if lengths == "constant" {
+		w.note("a record is one value of %d bytes (%d fields of %d)", count*length, count, length)
+	} else if err := w.mixedLengths(e, lengths, count, least, length); err != nil {
+		return err
+	}
 	writes := slices.ContainsFunc(e.mix, func(part string) bool {
 		return strings.HasPrefix(part, "update") || strings.HasPrefix(part, "read_modify_write")
 	})
@@ -408,6 +441,70 @@ func (w *ycsbWorkload) fields(e *ycsbExperiment) *Error {
 	return nil
 }
 
+// ycsbSizes is how many lengths stand for those of records whose fields have each a length of its own:
+// each for as many of the records.
+const ycsbSizes = 16
+
+// mixedFieldsMax bounds the sums that are counted: of more, lengths are much the same.
+const mixedFieldsMax = 1 << 24
+
+// mixedLengths makes values of the lengths that the sum of a record's fields has, whose own are
+// distributed from least to most.
+func (w *ycsbWorkload) mixedLengths(e *ycsbExperiment, distribution string, fields, least, most uint64) *Error {
+	if least > most || most == 0 {
+		return w.fail("minfieldlength", "fields of %d to %d bytes: expected the least first", least, most)
+	}
+	if fields*fields*most*(most-least+1) > mixedFieldsMax*64 || fields*most > mixedFieldsMax {
+		return w.fail("fieldlengthdistribution", "the sums of %d fields of %d to %d bytes are too many to count; give lengths as values: {sizes: [{bytes: …, weight: …}]}",
+			fields, least, most)
+	}
+	one, all := make([]float64, most+1), 0.0
+	for length := least; length <= most; length++ {
+		one[length] = 1
+		if distribution == "zipfian" { // the shortest is the most frequent
+			one[length] = math.Pow(float64(length-least+1), -trace.YCSBTheta)
+		}
+		all += one[length]
+	}
+	sums := []float64{1}
+	for range fields {
+		next := make([]float64, uint64(len(sums))+most)
+		for have, p := range sums {
+			for length := least; p > 0 && length <= most; length++ {
+				next[uint64(have)+length] += p * one[length] / all
+			}
+		}
+		sums = next
+	}
+	// Of each sixteenth of the records, by length, the mean.
+	var sizes []string
+	mean, part, weight, passed := 0.0, 0.0, 0.0, 0.0
+	end := func() {
+		if weight > 0 {
+			sizes = append(sizes, fmt.Sprintf("{bytes: %d, weight: 1}", int(math.Round(part/weight))))
+		}
+		part, weight = 0, 0
+	}
+	for length, p := range sums {
+		mean += p * float64(length)
+		for p > 0 {
+			take := p
+			if len(sizes) < ycsbSizes-1 {
+				take = min(p, max(float64(len(sizes)+1)/ycsbSizes-passed, 0))
+			}
+			part, weight, passed, p = part+take*float64(length), weight+take, passed+take, p-take
+			if p > 0 {
+				end()
+			}
+		}
+	}
+	end()
+	e.values = fmt.Sprintf("sizes: [%s]", strings.Join(sizes, ", "))
+	w.note("a record is one value of the length of its %d fields together, %s from %d to %d bytes each: %d lengths stand for theirs, %.0f bytes in the mean",
+		fields, distribution, least, most, len(sizes), mean)
+	return nil
+}
+
 // write puts the experiment into a file, with the notes as comments.
 func (e *ycsbExperiment) write(w *ycsbWorkload) []byte {
 	var b strings.Builder
@@ -417,7 +514,7 @@ func (e *ycsbExperiment) write(w *ycsbWorkload) []byte {
 	}
 	fmt.Fprintf(&b, "name: %q\nabout: %q\n\n", plainNameOf(w.name), "YCSB workload from "+oneLine(w.name))
 	fmt.Fprintf(&b, "# A property file names no store: these are an example.\nstores: [bbolt, goleveldb, pebble, badger, pogreb, sqlite]\ndurability: [D1, D3]\n\n")
-	fmt.Fprintf(&b, "records: %d\nkeys: %s\nvalues: {bytes: %d, repeated: 0}\nthreads: %d\n\n", e.records, e.keys, e.valueBytes, e.threads)
+	fmt.Fprintf(&b, "records: %d\nkeys: %s\nvalues: {%s, repeated: 0}\nthreads: %d\n\n", e.records, e.keys, e.values, e.threads)
 	b.WriteString("phases:\n")
 	if e.records > 0 {
 		b.WriteString("  - name: load\n    load: true\n")

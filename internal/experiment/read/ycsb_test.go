@@ -115,6 +115,17 @@ func TestImportCarriesOver(t *testing.T) {
 			experiment.Order{Distribution: "hotspot", HotRecords: 0.1, HotOps: 0.8}},
 		{"workload=core\n", func(e *experiment.Experiment) any { return e.Cells[0].Records }, uint64(50)},
 		{"requestdistribution=exponential\n", func(e *experiment.Experiment) any { return e.Phases[1].Order.Distribution }, "exponential"},
+		{"requestdistribution=exponential\nexponential.percentile=80\nexponential.frac=0.5\n", func(e *experiment.Experiment) any { return e.Phases[1].Order },
+			experiment.Order{Distribution: "exponential", HotRecords: 0.5, HotOps: 0.8}},
+		{"requestdistribution=zipfian\nzipfianconstant=0.7\n", func(e *experiment.Experiment) any { return e.Phases[1].Order },
+			experiment.Order{Distribution: "zipfian", Theta: 0.7}},
+		{"requestdistribution=zipfian\nzipfianconstant=0.99\n", func(e *experiment.Experiment) any { return e.Phases[1].Order.Distribution }, "scrambled_zipfian"},
+		{"keyprefix=k:\n", func(e *experiment.Experiment) any { return fmt.Sprint(e.Keys.Format, e.Keys.Prefix) }, "ycsbk:"},
+		{"fieldcount=1\nfieldlength=16\nfieldlengthdistribution=uniform\n", func(e *experiment.Experiment) any { return e.Values.Sizes[3] }, experiment.Size{Bytes: 4, Weight: 1}},
+		{"fieldcount=10\nfieldlength=100\nfieldlengthdistribution=uniform\nminfieldlength=50\n", func(e *experiment.Experiment) any { return e.Cells[0].ValueBytes }, 750},
+		{"fieldcount=10\nfieldlength=100\nfieldlengthdistribution=zipfian\n", func(e *experiment.Experiment) any {
+			return e.Cells[0].ValueBytes > 150 && e.Cells[0].ValueBytes < 250 && len(e.Values.Sizes) == 16
+		}, true},
 		{"requestdistribution=sequential\n", func(e *experiment.Experiment) any { return e.Phases[1].Order.Distribution }, "sequential"},
 		{"threadcount=8\n", func(e *experiment.Experiment) any { return e.Cells[0].Threads }, 8},
 		{"target=500\n", func(e *experiment.Experiment) any { return e.Phases[1].Rate }, 500.0},

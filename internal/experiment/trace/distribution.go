@@ -23,16 +23,24 @@ const (
 type Order struct {
 	Distribution  string
 	Theta         float64 // zipfian, scrambled_zipfian, latest: the exponent, > 0
-	HotRecords    float64 // hotspot: share of the records, 0 to 1
-	HotOperations float64 // hotspot: share of the draws, 0 to 1
+	HotRecords    float64 // hotspot, exponential: share of the records, 0 to 1
+	HotOperations float64 // hotspot, exponential: share of the draws, 0 to 1
 }
 
 // visitsAll says if the order visits every record once a pass.
 func (o Order) visitsAll() bool { return o.Distribution == Sequential || o.Distribution == Shuffled }
 
+// Check says what is wrong with the order; nil if nothing.
+func (o Order) Check() error { return o.check() }
+
 func (o Order) check() error {
 	switch o.Distribution {
-	case Sequential, Shuffled, Uniform, Exponential, Counting:
+	case Sequential, Shuffled, Uniform, Counting:
+	case Exponential:
+		if records, operations := o.exponential(); !(records > 0 && records <= 1 && operations > 0 && operations < 1) {
+			return fmt.Errorf("order exponential needs hot records above 0 and at most 1, and hot operations between 0 and 1, not %v and %v",
+				o.HotRecords, o.HotOperations)
+		}
 	case Zipfian, Latest:
 		if !(o.Theta > 0 && o.Theta <= 10) {
 			return fmt.Errorf("order %s needs theta above 0 and at most 10, not %v", o.Distribution, o.Theta)
@@ -74,7 +82,8 @@ func (o Order) draw(records, seed uint64) func(random) uint64 {
 	case Exponential:
 		// YCSB draws again what lies past the last record, so that its 95 % in 85.71 % of the
 		// records become 97.97 %.
-		mean := float64(records) * exponentialShare / -ln(1-exponentialPercentile)
+		share, percentile := o.exponential()
+		mean := float64(float64(records)*share) / -ln(1-percentile)
 		return func(r random) uint64 {
 			for {
 				if x := float64(-ln(r.unit()) * mean); x < float64(records) {
@@ -92,6 +101,15 @@ const (
 	exponentialPercentile = 0.95
 	exponentialShare      = 0.8571428571
 )
+
+// exponential returns which share of the records so many of the draws go to, before those are drawn
+// again that lie past the last record: YCSB's where the order has none.
+func (o Order) exponential() (records, operations float64) {
+	if o.HotRecords == 0 && o.HotOperations == 0 {
+		return exponentialShare, exponentialPercentile
+	}
+	return o.HotRecords, o.HotOperations
+}
 
 // threshold turns a probability into the bound that a 63-bit random word stays below so often.
 func threshold(p float64) uint64 { return uint64(math.Ldexp(p, 63)) }
