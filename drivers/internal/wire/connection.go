@@ -230,6 +230,8 @@ func (c *Connection) ReadLine() ([]byte, error) {
 	}
 }
 
+var errClosed = errors.New("the server closed the connection (servers close idle ones)")
+
 // fill reads more of the socket behind what is there already.
 func (c *Connection) fill() error {
 	if c.looped {

@@ -326,10 +326,7 @@ func (l *Loop) serve(i int, events uint32, ended store.Ended) error {
 	return nil
 }
 
-var (
-	errTooMuch = errors.New("the server had sent more than was asked for")
-	errClosed  = errors.New("the server closed the connection (servers close idle ones)")
-)
+var errTooMuch = errors.New("the server had sent more than was asked for")
 
 // read reads once what is there, and ends the operations whose answers it completes.
 func (l *Loop) read(i int, one *lane, ended store.Ended) {
