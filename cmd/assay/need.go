@@ -48,7 +48,7 @@ func tooLittleDisk(estimate plan.Estimate, place string) string {
 
 // shortOf says what an experiment asks of this machine that it may not have.
 func shortOf(e *experiment.Experiment, estimate plan.Estimate, place string) []string {
-	return slices.DeleteFunc([]string{tooLittleDisk(estimate, place), plan.BeyondMemory(e, host.MemoryBytes()), plan.Scanning(e)}, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{tooLittleDisk(estimate, place), plan.BeyondMemory(e, host.MemoryBytes()), plan.Scanning(e), plan.Emptying(e)}, func(text string) bool { return text == "" })
 }
 
 // warnOfNeed says it before a run begins.

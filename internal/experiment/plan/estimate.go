@@ -278,6 +278,66 @@ func Scanning(e *experiment.Experiment) string {
 		"and phases may take many minutes; use fewer records, or leave the store out", format.List(stores), format.List(phases), format.Plural(int(min(most, math.MaxInt)), "record", ""))
 }
 
+// exampleRate is the rate by which it is told how soon a closed load empties a store: one that stores in
+// memory reach with one thread.
+const exampleRate = 100_000
+
+// Emptying says which measured phase deletes more than it puts, and goes on when the records are gone: what
+// comes then is no work, and stores can't be compared by it. "": none does.
+func Emptying(e *experiment.Experiment) string {
+	records := uint64(math.MaxUint64)
+	for _, c := range e.Cells {
+		records = min(records, c.Records)
+	}
+	for _, phase := range e.Phases {
+		if phase.Load || phase.Unmeasured {
+			continue
+		}
+		for _, part := range phase.Parts() {
+			net := netDeletes(part.Mix) * float64(max(part.Batch, 1))
+			if net <= 0 {
+				continue
+			}
+			last, rate := math.Floor(float64(records)/net), part.Rate
+			planned := math.Inf(1)
+			if part.Operations > 0 {
+				planned = float64(part.Operations)
+			} else if rate > 0 && part.Lasts() > 0 {
+				planned = rate * part.Lasts().Seconds()
+			}
+			if planned <= last {
+				continue
+			}
+			if rate == 0 {
+				rate = exampleRate
+			}
+			return fmt.Sprintf("phase %s deletes more than it puts: %s last for %s operations, %s at %s/s. "+
+				"What comes after that is no work; give operations: %d, or more records",
+				part.Name, format.Plural(int(min(records, math.MaxInt)), "record", ""), format.Count(uint64(last)),
+				format.Seconds(last/rate), format.Count(uint64(rate)), max(uint64(last), 1))
+		}
+	}
+	return ""
+}
+
+// netDeletes is how many records an operation of a mix removes, less those that it puts.
+func netDeletes(mix map[string]float64) float64 {
+	all, net := 0.0, 0.0
+	for operation, weight := range mix {
+		all += weight
+		switch o, _ := trace.ParseOperation(operation); o {
+		case trace.Delete:
+			net += weight
+		case trace.Insert, trace.Upsert, trace.Add:
+			net -= weight
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return net / all
+}
+
 func onlyInserts(mix map[string]float64) bool {
 	for operation, weight := range mix {
 		if weight > 0 && operation != trace.Insert.String() {

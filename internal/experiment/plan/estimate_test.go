@@ -154,3 +154,41 @@ func TestScanningIsTold(t *testing.T) {
 		}
 	}
 }
+
+// A phase that will have deleted all records before it ends is told of beforehand, where that can be
+// computed; one that puts as much as it deletes, or ends in time, is not.
+func TestEmptyingIsTold(t *testing.T) {
+	deletes := map[string]float64{"delete": 1}
+	for name, c := range map[string]struct {
+		mix        map[string]float64
+		batch      int
+		operations uint64
+		rate       float64
+		duration   time.Duration
+		told       string
+	}{
+		"deletes alone":       {mix: deletes, duration: time.Second, told: "5,000 records last for 5,000 operations, 50.0 ms at 100,000/s"},
+		"half of them":        {mix: map[string]float64{"delete": 50, "read": 50}, duration: time.Second, told: "last for 10,000 operations"},
+		"in batches":          {mix: deletes, batch: 10, duration: time.Second, told: "last for 500 operations"},
+		"at a rate":           {mix: deletes, rate: 1000, duration: time.Minute, told: "5.0 s at 1,000/s"},
+		"at a rate, in time":  {mix: deletes, rate: 100, duration: 50 * time.Second},
+		"as many operations":  {mix: deletes, operations: 5000},
+		"too many operations": {mix: deletes, operations: 5001, told: "give operations: 5000"},
+		"as much put back":    {mix: map[string]float64{"delete": 30, "upsert": 30, "read": 40}, duration: time.Second},
+		"no deletes":          {mix: map[string]float64{"update": 1}, duration: time.Second},
+	} {
+		e := anExperiment()
+		for i := range e.Cells {
+			e.Cells[i].Records = 5000
+		}
+		for i := range e.Phases {
+			e.Phases[i].Mix = nil
+		}
+		p := &e.Phases[1]
+		p.Mix, p.Batch, p.Operations, p.Rate, p.Duration = c.mix, c.batch, c.operations, c.rate, c.duration
+		text := plan.Emptying(e)
+		if (text == "") != (c.told == "") || !strings.Contains(text, c.told) {
+			t.Errorf("%s: %q; expected %q", name, text, c.told)
+		}
+	}
+}
