@@ -11,7 +11,7 @@ import (
 )
 
 // lastWords passes the output of a process on and keeps the line that says why the process ended:
-// the first one of a Go panic or a fatal error, for stacks follow it; else the last one. It may be
+// the first one of a Go panic, a fatal error or a JVM's crash, for stacks follow it; else the last one. It may be
 // read while it is written to.
 type lastWords struct {
 	log io.Writer
@@ -44,13 +44,16 @@ func (l *lastWords) with(line []byte) (last string, fatal bool) {
 	if l.fatal || tellsNothing(text) {
 		return l.last, l.fatal
 	}
-	return text, strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")
+	return text, strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") || strings.HasPrefix(text, ofCrash)
 }
 
 // ofJVM are beginnings of lines that a JVM writes around the one that tells why it ends, and the Java
 // worker's log of collections.
 var ofJVM = []string{"at ", "... ", "gc: ", "Error: Could not create the Java Virtual Machine", "Error: A fatal exception has occurred",
 	"Error occurred during initialization of VM"}
+
+// ofCrash begins the line of a JVM's report that names the signal or the fault which ended it.
+const ofCrash = "#  "
 
 func tellsNothing(text string) bool {
 	return text == "" || slices.ContainsFunc(ofJVM, func(start string) bool { return strings.HasPrefix(text, start) })

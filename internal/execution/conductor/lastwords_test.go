@@ -24,3 +24,15 @@ func TestLastWordsOfALineThatGoesOn(t *testing.T) {
 		}
 	}
 }
+
+func TestLastWords_of_a_JVM_that_crashed(t *testing.T) {
+	words := &lastWords{log: io.Discard}
+	report := "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x00007f, pid=7, tid=8\n#\n" +
+		"# JRE version: OpenJDK Runtime Environment (17.0.21)\n---------------  S U M M A R Y ------------\n\nEND.\n"
+	if _, err := io.WriteString(words, report); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := words.String(), "#  SIGSEGV (0xb) at pc=0x00007f, pid=7, tid=8"; got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+}

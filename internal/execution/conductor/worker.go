@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +46,20 @@ var ErrDied = errors.New("the worker died")
 // ErrHung is wrapped by errors that say that the worker did not answer in time. It has been killed.
 var ErrHung = errors.New("the worker did not answer")
 
+// withoutJVMOptions leaves out the variables whose options a JVM takes before or after those of its command
+// line, some with more weight: an experiment that states a heap would be run with another one.
+func withoutJVMOptions(environment []string) (kept, ignored []string) {
+	for _, setting := range environment {
+		name, value, _ := strings.Cut(setting, "=")
+		if value != "" && slices.Contains([]string{"_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}, name) {
+			ignored = append(ignored, name)
+			continue
+		}
+		kept = append(kept, setting)
+	}
+	return kept, ignored
+}
+
 // Start starts a worker. What it writes to standard error goes to log, and the line that tells why
 // it died to the error that says so. It dies with this process.
 func Start(command []string, log io.Writer) (*Worker, error) { return StartOn(nil, command, log) }
@@ -57,6 +72,11 @@ func StartOn(cpus []int, command []string, log io.Writer) (*Worker, error) {
 	program := exec.Command(command[0], command[1:]...)
 	w := &Worker{replies: make(chan reply, 1), exited: make(chan struct{}), words: &lastWords{log: log}}
 	program.Stderr = w.words
+	var ignored []string
+	if program.Env, ignored = withoutJVMOptions(os.Environ()); len(ignored) > 0 {
+		_, _ = fmt.Fprintf(log, "assay: workers don't get %s: options of a JVM stand in the experiment (java: {flags: [...]})\n",
+			strings.Join(ignored, ", ")) // a log that can't be written to is seen when the worker writes
+	}
 	program.WaitDelay = grandchildrenGrace // for grandchildren that hold standard error open
 	var err error
 	if w.stdin, err = program.StdinPipe(); err != nil {

@@ -373,3 +373,20 @@ func TestLastWordsOfAJVM(t *testing.T) {
 		}
 	}
 }
+
+// Variables that set a JVM's options have more weight than a stated heap: no worker gets them, and the log
+// says which were there.
+func TestWorkersGetNoJVMOptionsOfTheEnvironment(t *testing.T) {
+	t.Setenv("_JAVA_OPTIONS", "-Xmx64m")
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Xmx65m")
+	t.Setenv("ASSAY_TEST_KEPT", "kept")
+	var log bytes.Buffer
+	w, err := Start([]string{"sh", "-c", `echo "options: $_JAVA_OPTIONS$JAVA_TOOL_OPTIONS$ASSAY_TEST_KEPT" >&2`}, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.End(long) // it ends by itself
+	if text := log.String(); !strings.Contains(text, "options: kept\n") || !strings.Contains(text, "workers don't get _JAVA_OPTIONS, JAVA_TOOL_OPTIONS:") {
+		t.Errorf("the log is %q", text)
+	}
+}

@@ -45,7 +45,14 @@ func (t *tester) onRig() (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rig.Close()) }()
+	defer rig.EndsWith(t.ctx)()
+	defer func() {
+		closeErr := rig.Close()
+		if stopped := t.ctx.Err(); err != nil && stopped != nil {
+			err = stopped // a rig that had to be ended is gone for whoever asks it
+		}
+		err = errors.Join(err, closeErr)
+	}()
 	t.progress(0)
 	switch {
 	case t.result.OneNode:

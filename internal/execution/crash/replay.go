@@ -130,6 +130,7 @@ func Replay(ctx context.Context, c *Case, directory string, o Options) (again Cu
 	if err != nil {
 		return again, false, err
 	}
+	defer rig.EndsWith(ctx)()
 	defer func() { err = errors.Join(err, rig.Close()) }()
 	path, err := filepath.Abs(filepath.Join(directory, recordingFile))
 	if err != nil {

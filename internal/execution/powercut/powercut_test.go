@@ -2,6 +2,7 @@ package powercut
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -358,6 +359,45 @@ func TestNobodyWaitsForARigThatDied(t *testing.T) {
 	soon("a look at all processes", seen.Load)
 	must(t, unix.Kill(rig, unix.SIGKILL))
 	soon("its end", func() bool { return !processes.Running(looking) })
+}
+
+// A rig that is stopped holds nobody up who has stopped the test: who asks it gets an error, and its mounts
+// go, also one with a write that its disk does not take.
+func TestAStoppedRigEndsWithItsContext(t *testing.T) {
+	for _, way := range []string{"asked", "closed"} {
+		t.Run(way, func(t *testing.T) {
+			r := started(t, "ext4")
+			must(t, r.New("disk", 1<<30))
+			must(t, r.Mount("disk"))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			defer r.EndsWith(ctx)()
+			must(t, unix.Kill(r.process.PID(), unix.SIGSTOP))
+			ended, point := make(chan error, 1), r.Point()
+			go func() { // it may wait for the disk, and gets an error then
+				_ = os.WriteFile(filepath.Join(point, "file"), []byte("written"), 0o600)
+			}()
+			go func() {
+				if way == "asked" {
+					cancel()
+					if _, err := r.Count("disk"); err == nil {
+						ended <- errors.New("a rig that is stopped has answered")
+						return
+					}
+				}
+				ended <- r.Close()
+			}()
+			select {
+			case err := <-ended:
+				must(t, err)
+			case <-time.After(2 * time.Minute):
+				t.Fatal("it is waited for")
+			}
+			if _, err := os.Stat(r.Directory()); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("its directory is left: %v", err)
+			}
+		})
+	}
 }
 
 // After the first write-back of a page has failed for want of room, it is written and synced once more, and

@@ -2,6 +2,7 @@ package powercut
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -347,9 +348,30 @@ func (r *Rig) Drop(name string) error {
 	return err
 }
 
+// closePatience is how long a rig may take to answer once it is to end.
+const closePatience = 2 * time.Second
+
+// EndsWith has a rig that does not end by itself soon after ctx end all the same: it may be stopped, and who
+// asks it, or waits for one of its disks, would wait with it. The rig must then be closed. It returns what
+// is to be called when ctx is none of the rig's any more.
+func (r *Rig) EndsWith(ctx context.Context) (forget func() bool) {
+	return context.AfterFunc(ctx, func() {
+		select {
+		case <-r.ended:
+		case <-time.After(closePatience):
+			r.process.Kill()
+		}
+	})
+}
+
 // Close takes everything away. It may be called in any state.
 func (r *Rig) Close() (err error) {
 	r.ending.Do(func() {
+		defer close(r.ended)
+		if r.process != nil { // what waits for its disks gets an error then
+			late := time.AfterFunc(closePatience, r.process.Kill)
+			defer late.Stop()
+		}
 		err = r.Unmount()
 		if r.process != nil {
 			// FUSE goes first: the process that serves it can't wait for itself.
