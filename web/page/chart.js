@@ -12,6 +12,10 @@ const nineNames = new Map([[0.301, 'p50'], [1, 'p90'], [2, 'p99'], [3, 'p99.9'],
 const overTime = { x: (s) => s.t, tickX: seconds, at: (v) => `${v.toFixed(1)} s` };
 const rate = { y: (s) => s.rate, tickY: rateTick, text: rateText, fromZero: true };
 
+const byRate = { x: (s) => s.rate, tickX: (v) => tick(v), at: (v) => `${rateText(v)} asked for`, dots: true };
+const wait = { tickY: (v) => tick(v / 1e9, 's'), text: latencyText, log: true, labels: true };
+const queue = { tickY: (v) => tick(v), text: si, fromZero: true, labels: true };
+
 // What each kind of chart shows. lines has the series; of a series with several blocks, the median one is the line.
 const kinds = {
   rate: { ...overTime, ...rate, lines: (t) => t.series.filter((s) => !s.aside), events: 'on the line', labels: true },
@@ -21,6 +25,10 @@ const kinds = {
   tasks: { x: (s) => s.done, y: (s) => s.took, lines: taskLines, tickX: (v) => tick(v), at: (v) => `${si(v)} operations of a task`, tickY: (v) => tick(v, 's'), text: (v) => si(v, 's'), fromZero: true, labels: true },
   resource: { ...overTime, x: (s) => s.at, y: (s, e) => s.beside[e.dataset.resource], lines: (t, e) => t.series.filter((s) => !s.aside && s.beside && s.beside[e.dataset.resource]), fromZero: true,
     tickY: (v, e) => resourceTick(v, data.units[e.dataset.resource]), text: (v, e) => resourceText(v, data.units[e.dataset.resource]) },
+  byrate: { ...byRate, y: (s) => s.p, lines: (t) => t.load.flatMap((s) => [{ arm: s.arm, median: false, rate: s.rate, p: s.p50 }, { arm: s.arm, median: true, rate: s.rate, p: s.p99 }]), ...wait },
+  backlogs: { ...byRate, y: (s) => s.backlog, lines: (t) => t.load.map((s) => ({ ...s, median: true })), ...queue },
+  waits: { ...overTime, y: (s) => s.p, lines: (t) => t.load.flatMap((s) => [{ arm: s.arm, median: false, t: s.t, p: s.then50 }, { arm: s.arm, median: true, t: s.t, p: s.then99 }]), ...wait },
+  queued: { ...overTime, y: (s) => s.queued, lines: (t) => t.load.map((s) => ({ ...s, median: true })), ...queue },
   nines: { x: (s) => s.points.map((p) => nines.get(p.q)), y: (s) => s.points.map((p) => p.ns), lines: (t) => t.latency.map((s) => ({ ...s, median: true, points: s.points.filter((p) => nines.has(p.q)) })),
     ticksX: [...nines.values()], tickX: (v) => nineNames.get(v), at: (v) => nineNames.get(v) || '', tickY: (v) => tick(v / 1e9, 's'), text: latencyText, log: true, dots: true, labels: true, nearest: true },
 };

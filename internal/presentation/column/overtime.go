@@ -3,6 +3,7 @@ package column
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -101,11 +102,14 @@ func partLine(t *model.Table, r *model.Row, l model.Latencies) *Line {
 		Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters}, Reasons: r.Reasons}}
 }
 
-// PartName names what a line is of: a kind of operation, a segment, or the rates that were asked for.
+// PartName names what a line is of: a kind of operation, a server, a segment, or the rates that were asked
+// for.
 func (l *Line) PartName() string {
 	switch {
 	case l.Kind != nil:
 		return l.Kind.Operation
+	case l.Node != nil:
+		return strconv.Itoa(l.Node.Number)
 	case l.Stretch != nil:
 		return stretchName(l.Stretch)
 	case l.Band != nil:

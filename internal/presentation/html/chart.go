@@ -136,6 +136,18 @@ func (p page) TaskTimes(t model.Table) (every int) {
 	return every
 }
 
+// OverTime reports whether the rate of a table changes over time, for few enough stores to see theirs.
+func (p page) OverTime(t model.Table) bool {
+	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && r.Standing != model.Reference })
+}
+
+// ByRate reports whether its stores were asked for several rates.
+func (p page) ByRate(t model.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r model.Row) bool {
+		return r.OverTime != nil && r.Standing != model.Reference && len(r.OverTime.ByRate) > 1
+	})
+}
+
 // WithOthers lists the arms whose group of clients had another one beside it for a part of the time: each
 // has a chart with both.
 func (p page) WithOthers(t model.Table) (arms []string) {
@@ -332,6 +344,9 @@ func (p page) chartData() ([]byte, error) {
 			if row.Standing != model.Reference && len(row.Points) > 0 {
 				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked, row.Points})
 			}
+			if row.Standing != model.Reference && row.OverTime != nil {
+				table.Load = append(table.Load, loadOf(row.Arm, row.OverTime))
+			}
 		}
 		arms, together := p.ArmsOf(t), p.WithOthers(t)
 		for _, s := range t.Series {
@@ -358,6 +373,40 @@ type chartTable struct {
 	Latency []chartLatency `json:"latency"`
 	Series  []chartSeries  `json:"series"`
 	Groups  []chartGroups  `json:"groups,omitempty"`
+	Load    []chartLoad    `json:"load,omitempty"` // of a rate that changes over time
+}
+
+// chartLoad is what an arm did by the rate that was asked for, and by time.
+type chartLoad struct {
+	Arm     string  `json:"arm"`
+	Rate    figures `json:"rate"`
+	P50     figures `json:"p50"`
+	P99     figures `json:"p99"`
+	Backlog figures `json:"backlog"`
+
+	T      figures `json:"t"`
+	Then50 figures `json:"then50"`
+	Then99 figures `json:"then99"`
+	Queued figures `json:"queued"`
+}
+
+func loadOf(arm string, o *model.OverTime) chartLoad {
+	c := chartLoad{Arm: arm}
+	orNot := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
+	}
+	for _, b := range o.ByRate {
+		c.Rate, c.Backlog = append(c.Rate, (b.FromRate+b.ToRate)/2), append(c.Backlog, b.Backlog)
+		c.P50, c.P99 = append(c.P50, orNot(b.At(0.5))), append(c.P99, orNot(b.At(0.99)))
+	}
+	for _, m := range o.Moments {
+		c.T, c.Queued = append(c.T, m.AtS), append(c.Queued, m.Backlog)
+		c.Then50, c.Then99 = append(c.Then50, orNot(m.P50NS)), append(c.Then99, orNot(m.P99NS))
+	}
+	return c
 }
 
 // chartGroups are the groups of clients of an arm's median trial, on one time axis.

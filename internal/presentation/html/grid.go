@@ -185,21 +185,35 @@ func (p page) Operations(t model.Table) (operations []operation) {
 	return operations
 }
 
-// Servers returns the servers of each store that is several.
-func (p page) Servers(t model.Table) (stores []operation) {
-	lines := column.NodeLines(&t)
+// Segments returns what became of each segment of a rate that changes over time, store by store.
+func (p page) Segments(t model.Table) []operation {
+	return byArm(&t, column.Stretches, column.StretchLines(&t))
+}
+
+// AskedRates returns what became of the rates that were asked for, store by store.
+func (p page) AskedRates(t model.Table) []operation {
+	return byArm(&t, column.Bands, column.BandLines(&t))
+}
+
+// byArm makes a grid of each arm's lines, which are named by what they are of.
+func byArm(t *model.Table, in column.Grid, lines []*column.Line) (stores []operation) {
 	for len(lines) > 0 {
 		arm, n := lines[0].Arm, 1
 		for n < len(lines) && lines[n].Arm == arm {
 			n++
 		}
-		g := gridOf(&t, column.Nodes, lines[:n])
+		g := gridOf(t, in, lines[:n])
 		for i := range g.Rows {
-			g.Rows[i].Arm, g.Rows[i].How = strconv.Itoa(lines[i].Node.Number), ""
+			g.Rows[i].Arm, g.Rows[i].How = lines[i].PartName(), ""
 		}
 		stores, lines = append(stores, operation{arm, g}), lines[n:]
 	}
 	return stores
+}
+
+// Servers returns the servers of each store that is several.
+func (p page) Servers(t model.Table) []operation {
+	return byArm(&t, column.Nodes, column.NodeLines(&t))
 }
 
 // plan is a row's plan of a query.

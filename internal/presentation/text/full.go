@@ -3,7 +3,6 @@ package text
 import (
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -132,18 +131,17 @@ func (p *page) columns(t *model.Table, in column.Grid, lines []*column.Line) {
 	operations := gridColumn{title: finding.HeadOf(finding.ColumnOperation).Short, left: true}
 	for _, l := range lines {
 		stores.cells = append(stores.cells, format.CleanMax(l.Arm, 60))
-		name := l.PartName()
 		switch {
 		case l.Kind != nil && t.Requests:
 			operations.title = finding.HeadOf(finding.ColumnStep).Short
 		case l.Node != nil:
-			operations.title, name = finding.HeadOf(finding.ColumnServer).Short, strconv.Itoa(l.Node.Number)
+			operations.title = finding.HeadOf(finding.ColumnServer).Short
 		case l.Stretch != nil:
 			operations.title = finding.HeadOf(finding.ColumnSegment).Short
 		case l.Band != nil:
 			operations.title = finding.HeadOf(finding.ColumnAskedRate).Short
 		}
-		operations.cells = append(operations.cells, name)
+		operations.cells = append(operations.cells, l.PartName())
 	}
 	all := []gridColumn{stores, operations}
 	for _, d := range drawn {
