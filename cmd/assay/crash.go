@@ -224,6 +224,12 @@ func (f *crashFlags) checkFault() error {
 }
 
 func (f *crashFlags) run(c *cobra.Command, args []string) error {
+	if c.Flags().Changed("fs") && f.kind == string(crash.Kill) && f.fault == "" {
+		if c.Flags().Changed("kind") {
+			return usage(errors.New("--fs is for --kind power: a kill cuts no file system off"))
+		}
+		f.kind = string(crash.Power) // which is what has file systems
+	}
 	if err := f.check(); err != nil {
 		return usage(err)
 	}

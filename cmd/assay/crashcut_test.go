@@ -51,10 +51,11 @@ func TestCrash(t *testing.T) {
 	t.Run("bad arguments", func(t *testing.T) {
 		t.Parallel()
 		for expected, arguments := range map[string][]string{
-			"takes an experiment file, a preset or stores":  {},
-			`there is no file, preset or driver "bolltt"`:   {"bolltt"},
-			"--kind flood: expected kill or power":          {"bbolt", "--kind", "flood"},
-			"--fs fat: expected ext4, xfs, btrfs and posix": {"bbolt", "--kind", "power", "--fs", "fat"},
+			"takes an experiment file, a preset or stores":                 {},
+			`there is no file, preset or driver "bolltt"`:                  {"bolltt"},
+			"--kind flood: expected kill or power":                         {"bbolt", "--kind", "flood"},
+			"--fs is for --kind power":                                     {"bbolt", "--kind", "kill", "--fs", "posix"},
+			"--fs fat: expected ext4, xfs, btrfs and posix":                {"bbolt", "--kind", "power", "--fs", "fat"},
 			"--replay: open":                                               {"--replay", "/nowhere"},
 			"take no stores":                                               {"bbolt", "--proofs"},
 			"--ignore-flushes is for --kind power":                         {"bbolt", "--ignore-flushes"},

@@ -28,7 +28,11 @@ func onOf(runs []*record.Run, stores []model.Store) (on []finding.Message) {
 	}
 	var versions []string
 	for _, s := range stores {
-		if text := strings.TrimSpace(s.Driver + " " + pseudo.ReplaceAllString(s.Version, "+$1")); s.Version != "" && !slices.Contains(versions, text) {
+		version := s.Version // of the library, which is the server's client where its settings tell the server's own
+		if at := slices.IndexFunc(s.Settings, func(f model.Fact) bool { return f.Name == "version" }); at >= 0 && s.Settings[at].Value != "" {
+			version = s.Settings[at].Value
+		}
+		if text := strings.TrimSpace(s.Driver + " " + pseudo.ReplaceAllString(version, "+$1")); version != "" && !slices.Contains(versions, text) {
 			versions = append(versions, text)
 		}
 	}
