@@ -38,6 +38,10 @@ const (
 	ConnectionsExceed Code = "connections-exceed" // what handles allows
 	ConnectionsLeft   Code = "connections-exceed left"
 	ServerLeft        Code = "server-left"
+	Pauses            Code = "pauses"
+	SlowOpen          Code = "slow-open"
+	SeenSlowOpen      Code = "slow-open seen"
+	SeenPauses        Code = "pauses seen"
 	SeenServerLeft    Code = "server-left seen"
 	ThreadStarved     Code = "thread-starved" // no operation of a thread ended, while others did many
 )
@@ -365,6 +369,18 @@ var _ = register(
 			`{{latency .wake_up_ns}} each{{if has .client_ns}}; the client's CPU time is {{latency .client_ns}} an operation{{end}}.`,
 		Many:   `{{list .Arms}} in {{list .Places}}: up to {{percent .max_share}} of the median latency is waking client and server.`,
 		Remedy: "compare stores on this machine alone: another one wakes its CPUs in another time (assay doctor)"},
+	Entry{Example: PausesParams{At: example, SeenPausesParams: SeenPausesParams{Operations: 80, PauseNS: 300e6, MedianNS: 20e3, Share: 0.1}}, Severity: Notice,
+		Says: `{{.arm}} in {{.place}} spent {{percent .share}} of its time in {{plural .operations "operation" ""}} of {{latency .pause_ns}} in the mean; ` +
+			`the median is {{latency .median_ns}}.`,
+		Many:   `{{list .Arms}} in {{list .Places}} spent a part of their time in few, long operations.`,
+		Remedy: "look at what the store did at these times: a compaction, a sync, a snapshot, a collection of garbage"},
+	Entry{Example: SlowOpenParams{At: example, Seconds: 4.1}, Severity: Notice,
+		Says:   `{{.arm}} took up to {{seconds .seconds}} to open ({{.place}}); no rate has that.`,
+		Many:   `{{list .Arms}} took up to {{seconds .max_seconds}} to open; no rate has that.`,
+		Remedy: "it counts where processes start often: look at what the store reads or rebuilds then"},
+	Entry{Example: SeenSlowOpenParams{Seconds: 4.1}, Says: `{{seconds .seconds}} to open`},
+	Entry{Example: SeenPausesParams{Operations: 80, PauseNS: 300e6, MedianNS: 20e3, Share: 0.1},
+		Says: `{{plural .operations "operation" ""}} of {{latency .pause_ns}} in the mean, {{percent .share}} of the time, at a median of {{latency .median_ns}}`},
 	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8, Hidden: Known(1.9),
 		ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
 		Also: []Parameters{NoisyParams{Arms: []string{"pebble"}, Of: 4, Widen: 1.3}},
@@ -461,6 +477,35 @@ type WakeUpsParams struct {
 }
 
 func (WakeUpsParams) code() Code { return WakeUps }
+
+// SlowOpenParams are of an arm whose store took long to open; Seconds is the longest.
+type SlowOpenParams struct {
+	At
+	Seconds float64
+}
+
+func (SlowOpenParams) code() Code { return SlowOpen }
+
+// SeenSlowOpenParams are of one trial.
+type SeenSlowOpenParams struct{ Seconds float64 }
+
+func (SeenSlowOpenParams) code() Code { return SeenSlowOpen }
+
+// PausesParams are of an arm that spent a part of its threads' time (Share) in few operations.
+type PausesParams struct {
+	At
+	SeenPausesParams
+}
+
+func (PausesParams) code() Code { return Pauses }
+
+// SeenPausesParams are of one trial.
+type SeenPausesParams struct {
+	Operations               uint64
+	PauseNS, MedianNS, Share float64 // PauseNS is their mean
+}
+
+func (SeenPausesParams) code() Code { return SeenPauses }
 
 type NoisyParams struct {
 	Arms       []string

@@ -49,15 +49,17 @@ type Trial struct {
 	Kills     *Proof            `json:"kill_proof,omitempty"`    // of the class, by kills; nil: none was tried
 	Abilities store.Abilities   `json:"abilities"`
 	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
-	// ConnectionsLeft is how many connections the worker's processes held ClosePatience after they had
-	// closed the store, between phases or at the end: the most.
+	// OpenSeconds is how long each opening of the store took, the load's before that of the measured phases.
+	OpenSeconds []float64 `json:"open_seconds,omitempty"`
 	// Left is what the trial left changed on a server that outlives it: what the server told of itself
 	// before the first phase is not among it.
-	Left            []store.Left `json:"left,omitempty"`
-	ConnectionsLeft int          `json:"connections_left,omitempty"`
-	Plans           []QueryPlan  `json:"plans,omitempty"` // of each question once, after the first phase that asked it
-	Phases          []Phase      `json:"phases"`
-	Final           *FinalCheck  `json:"final_check,omitempty"`
+	Left []store.Left `json:"left,omitempty"`
+	// ConnectionsLeft is how many connections the worker's processes held ClosePatience after they had
+	// closed the store, between phases or at the end: the most.
+	ConnectionsLeft int         `json:"connections_left,omitempty"`
+	Plans           []QueryPlan `json:"plans,omitempty"` // of each question once, after the first phase that asked it
+	Phases          []Phase     `json:"phases"`
+	Final           *FinalCheck `json:"final_check,omitempty"`
 
 	QuotaMount *QuotaMount `json:"quota_mount,omitempty"` // nil: the store's files stood on the file system of environment.json, or it has none
 

@@ -287,9 +287,10 @@ func (t *trial) open(class store.Durability, load bool) error {
 	if load {
 		threads = t.run.experiment.LoadThreads(t.cell)
 	}
-	o := t.opening()
+	o, began := t.opening(), time.Now()
 	opened, err := t.clients.Open(o.request(class), o.definition(), threads)
 	if opened.Settings != nil || err == nil {
+		t.result.OpenSeconds = append(t.result.OpenSeconds, time.Since(began).Seconds())
 		t.eventual = t.store.Description.Eventual || opened.Eventual
 		t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
 	}
