@@ -62,7 +62,7 @@ var kept = []string{"number", "threads", "batch", "sample_ns", "query"}
 
 // measured are those that a machine or a moment decides: that they are there is held, and no more.
 var measured = []string{"machine", "process", "memory", "telemetry", "runtime", "not_measured", "syncs", "settled", "clock", "history",
-	"service_ns", "response_ns", "messages", "examples", "open_seconds"}
+	"service_ns", "response_ns", "messages", "examples"}
 
 // mayLack are fields that one run has and the next one lacks.
 var mayLack = []string{"stops", "starved", "late", "not_begun", "behind_ns", "evicted", "clock_drift_ns", "anomalies", "messages", "examples", "open_seconds"}
