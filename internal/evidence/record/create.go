@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -61,7 +62,12 @@ func Create(directory string, source []byte, experiment *experiment.Experiment, 
 		Hash:    digestOf(resolved),
 		Plans:   []string{digestOf(planned)},
 	}
-	if err := fill(directory, header, source, resolved, planned, environment); err != nil {
+	observed, err := indented(environment)
+	if err != nil {
+		return nil, fmt.Errorf("write down the environment: %w", err)
+	}
+	header.Environment = digestOf(observed)
+	if err := fill(directory, header, source, resolved, planned, observed); err != nil {
 		locked.release()
 		return nil, fmt.Errorf("make the run directory: %w", err)
 	}
@@ -76,8 +82,8 @@ func Create(directory string, source []byte, experiment *experiment.Experiment, 
 }
 
 // fill writes the header first: from then on, the directory is known to be Assay's.
-func fill(directory string, header Header, source, resolved, planned []byte, environment Environment) error {
-	if err := writeJSON(directory, headerFile, header); err != nil {
+func fill(directory string, header Header, source, resolved, planned, environment []byte) error {
+	if err := writeHeader(directory, header); err != nil {
 		return err
 	}
 	if err := writeWhole(filepath.Join(directory, SourceFile), source); err != nil {
@@ -86,7 +92,7 @@ func fill(directory string, header Header, source, resolved, planned []byte, env
 	if err := writeWhole(filepath.Join(directory, experimentFile), resolved); err != nil {
 		return err
 	}
-	if err := writeJSON(directory, environmentFile, environment); err != nil {
+	if err := writeWhole(filepath.Join(directory, environmentFile), environment); err != nil {
 		return err
 	}
 	if err := os.Mkdir(filepath.Join(directory, trialsDirectory), 0o755); err != nil {
@@ -95,12 +101,24 @@ func fill(directory string, header Header, source, resolved, planned []byte, env
 	return writeWhole(filepath.Join(directory, planFile), planned)
 }
 
-func writeJSON(directory, name string, value any) error {
-	data, err := indented(value)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+// writeHeader writes run.json with its own seal in it.
+func writeHeader(directory string, header Header) error {
+	header.Seal = ""
+	data, err := indented(header)
+	if err == nil {
+		header.Seal = digestOf(data)
+		data, err = indented(header)
 	}
-	return writeWhole(filepath.Join(directory, name), data)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", headerFile, err)
+	}
+	return writeWhole(filepath.Join(directory, headerFile), data)
+}
+
+// isSealed reports whether run.json is as it was written: the digest in it is that of its text without the
+// digest. Whoever adds a field leaves it in the text, so that another version's header holds too.
+func (h *Header) isSealed(data []byte) bool {
+	return digestOf(bytes.Replace(data, []byte(`"`+h.Seal+`"`), []byte(`""`), 1)) == h.Seal
 }
 
 // checkEmpty passes a directory that holds nothing, or only a lock whose owner got no further.
@@ -171,6 +189,7 @@ func (r reader) readHeader() (Header, error) {
 	if err := json.Unmarshal(data, &header); err != nil {
 		return Header{}, damaged(headerFile, data, 1, err)
 	}
+	header.changed = header.Seal == "" && header.Environment != "" || header.Seal != "" && !header.isSealed(data)
 	switch {
 	case header.Format < 1:
 		return Header{}, fmt.Errorf("%s has no assay_run_format: Assay did not write it", headerFile)

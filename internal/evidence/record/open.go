@@ -36,8 +36,11 @@ func Open(directory string) (*Run, error) {
 	if run.Source, err = files.read(SourceFile, plainBytesMax); err != nil {
 		run.unread(SourceFile, "", err)
 	}
-	if err := files.readJSON(environmentFile, &run.Environment); err != nil {
-		run.unread(environmentFile, "", err)
+	if header.changed {
+		run.fault(FaultChanged, headerFile, "", "it is not as Assay wrote it: its SHA-256 is another than the one in it")
+	}
+	isIts := func(sum string) bool { return header.Environment == "" || sum == header.Environment } // "": of an older version
+	if !run.readSealed(files, environmentFile, &run.Environment, "so nothing of it is shown", isIts) {
 		run.Environment = Environment{}
 	}
 	run.readPlan(files)
@@ -65,12 +68,12 @@ func (r *Run) unread(file, trial string, err error) {
 // trials mean something else than what was measured, and there are none. Trials that can't be are
 // left out.
 func (r *Run) readPlan(files reader) {
-	if !r.readSealed(files, experimentFile, &r.Experiment, func(sum string) bool { return sum == r.Header.Hash }) {
+	if !r.readSealed(files, experimentFile, &r.Experiment, noTrials, func(sum string) bool { return sum == r.Header.Hash }) {
 		r.Experiment = experiment.Experiment{}
 		return
 	}
 	var planned []plan.Trial
-	if !r.readSealed(files, planFile, &planned, func(sum string) bool { return slices.Contains(r.Header.Plans, sum) }) {
+	if !r.readSealed(files, planFile, &planned, noTrials, func(sum string) bool { return slices.Contains(r.Header.Plans, sum) }) {
 		return
 	}
 	seen, stores := map[string]bool{}, map[int]bool{}
@@ -94,11 +97,15 @@ func (r *Run) readPlan(files reader) {
 	}
 }
 
-// readSealed reads a JSON file whose digest stands in run.json, and says whether it is that one.
-func (r *Run) readSealed(files reader, name string, value any, sealed func(digest string) bool) bool {
+// noTrials is what follows from another experiment or plan.
+const noTrials = "so no trial is shown"
+
+// readSealed reads a JSON file whose digest stands in run.json, and says whether it is that one; where it
+// isn't, the fault says what follows.
+func (r *Run) readSealed(files reader, name string, value any, follows string, sealed func(digest string) bool) bool {
 	data, err := files.read(name, plainBytesMax)
 	if err == nil && !sealed(digestOf(data)) {
-		r.fault(FaultChanged, name, "", "it is not what the run began with: its SHA-256 is not in "+headerFile+", so no trial is shown")
+		r.fault(FaultChanged, name, "", "it is not what the run began with: its SHA-256 is not in "+headerFile+", "+follows)
 		return false
 	}
 	if err == nil {

@@ -36,7 +36,13 @@ type Header struct {
 	Hash    string    `json:"experiment_sha256"` // of experiment.json
 	Plans   []string  `json:"plan_sha256"`       // of plan.json, and of what it was before it was extended
 
+	Environment string `json:"environment_sha256,omitempty"` // of environment.json; "": of a version before it was sealed
+
 	Interruptions []Interruption `json:"interruptions,omitempty"`
+
+	// Seal is the SHA-256 of this file with "" in its place; "": as above.
+	Seal    string `json:"sha256"`
+	changed bool   // the file is not what Seal says
 }
 
 // Interruption is that the run was stopped before its trials had ended.

@@ -109,7 +109,7 @@ func (w *Writer) Interrupted(at time.Time, signal string) error {
 }
 
 func (w *Writer) writeHeader(header Header) error {
-	if err := w.withReserve(func() error { return writeJSON(w.directory, headerFile, header) }); err != nil {
+	if err := w.withReserve(func() error { return writeHeader(w.directory, header) }); err != nil {
 		return err
 	}
 	w.header = header

@@ -5,9 +5,11 @@ package jars
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +58,7 @@ func Resolve(coordinates string) (string, error) {
 	}
 	folder := filepath.Join(cache, "assay", "jars", strings.Join(parts[:], "_"))
 	if _, err := os.Stat(folder); err == nil {
-		return folder, nil
+		return folder, hold(folder)
 	}
 	maven, err := exec.LookPath("mvn")
 	if err != nil {
@@ -76,7 +78,7 @@ func Resolve(coordinates string) (string, error) {
 	}
 	if err := os.Rename(filepath.Join(fresh.Path, "jars"), folder); err != nil {
 		if _, there := os.Stat(folder); there == nil {
-			return folder, nil // another process was faster
+			return folder, hold(folder) // another process was faster
 		}
 		return "", fmt.Errorf("keeping the jars of %s: %w", coordinates, err)
 	}
@@ -95,13 +97,76 @@ func fetch(maven string, parts [3]string, place string) error {
 		"org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime",
 		"-DoutputDirectory="+filepath.Join(place, "jars")))
 	if err == nil {
-		return nil
+		return seal(filepath.Join(place, "jars"))
 	}
 	coordinates := strings.Join(parts[:], ":")
 	if strings.Contains(string(said), "Could not find artifact "+parts[0]+":"+parts[1]+":jar:"+parts[2]) {
 		return fmt.Errorf("%w: %s", ErrNoVersion, coordinates)
 	}
 	return fmt.Errorf("resolving %s by Maven: %s", coordinates, reason(said, err))
+}
+
+// digestsFile is in a folder of jars what sha256sum -c reads.
+const digestsFile = "SHA256SUMS"
+
+const digestsMax = 1 << 20 // far beyond what any client needs
+
+// digests returns what digestsFile says of the jars that are in a folder.
+func digests(folder string) ([]byte, error) {
+	jars, err := filepath.Glob(filepath.Join(globEscape(folder), "*.jar"))
+	if err != nil {
+		return nil, err
+	}
+	var all bytes.Buffer
+	for _, jar := range jars { // sorted
+		file, err := os.Open(jar)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&all, "%x  %s\n", sum.Sum(nil), filepath.Base(jar))
+	}
+	return all.Bytes(), nil
+}
+
+func globEscape(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
+
+func seal(folder string) error {
+	sums, err := digests(folder)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, digestsFile), sums, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("noting the jars' digests: %w", err)
+	}
+	return nil
+}
+
+// hold is an error if the jars of a folder are not those that were fetched: another program would be
+// measured by the name of the library. A folder of an older version is sealed as it is, once.
+func hold(folder string) error {
+	was, err := bounded.ReadFile(filepath.Join(folder, digestsFile), digestsMax)
+	if errors.Is(err, os.ErrNotExist) {
+		return seal(folder)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the jars' digests: %w", err)
+	}
+	sums, err := digests(folder)
+	if err != nil {
+		return fmt.Errorf("looking at the jars of %s: %w", folder, err)
+	}
+	if !bytes.Equal(sums, was) {
+		return fmt.Errorf("the jars in %s are not those that Maven fetched: their SHA-256 is another than in %s\n"+
+			"remove the folder, and they are fetched again", folder, digestsFile)
+	}
+	return nil
 }
 
 // reason returns the first line that Maven calls an error.

@@ -79,3 +79,37 @@ func TestParse_refuses(t *testing.T) {
 		}
 	}
 }
+
+// A jar of the cache that is another one than Maven fetched is no library of that version.
+func TestAJarThatHasChangedIsRefused(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	folder := filepath.Join(cache, "assay", "jars", "group_artifact_1.0")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	jar := filepath.Join(folder, "artifact-1.0.jar")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(jar, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("fetched")
+	for range 2 { // the first time seals what an older version has fetched
+		if found, err := Resolve("group:artifact:1.0"); err != nil || found != folder {
+			t.Fatalf("%s, %v", found, err)
+		}
+	}
+	write("another")
+	if _, err := Resolve("group:artifact:1.0"); err == nil || !strings.Contains(err.Error(), "are not those that Maven fetched") {
+		t.Errorf("another jar: %v", err)
+	}
+	write("fetched")
+	if err := os.WriteFile(filepath.Join(folder, "more.jar"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resolve("group:artifact:1.0"); err == nil {
+		t.Error("one more jar is taken")
+	}
+}

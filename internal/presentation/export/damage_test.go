@@ -99,6 +99,8 @@ func (d damaged) change(t testing.TB, name, data string) {
 	default:
 		sums = regexp.MustCompile(`(?m)^\w+  trial.json`).ReplaceAllString(sums, digest+"  trial.json")
 	}
+	header = regexp.MustCompile(`"sha256": "\w+"`).ReplaceAllString(header, `"sha256": ""`)
+	header = strings.Replace(header, `"sha256": ""`, fmt.Sprintf(`"sha256": "%x"`, sha256.Sum256([]byte(header))), 1)
 	d.write(t, "run.json", header)
 	d.write(t, d.sums(), sums)
 }
