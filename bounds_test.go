@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,6 +104,33 @@ func TestTemporaryFilesAreOwned(t *testing.T) {
 			switch name {
 			case "os.MkdirTemp", "os.CreateTemp", "io/ioutil.TempDir", "io/ioutil.TempFile":
 				t.Errorf("%s: a kill would leave what %s makes: use internal/base/owned", at(n), name)
+			}
+		})
+	})
+}
+
+// Each process ends with Assay, however that ends, with what it has started: package child starts what lasts,
+// bounded.Output what answers.
+func TestProcessesAreOwned(t *testing.T) {
+	productFiles(t, func(path string, file *ast.File, at func(ast.Node) string) {
+		if strings.HasPrefix(path, "internal/execution/child/") || strings.HasPrefix(path, "internal/base/bounded/") {
+			return
+		}
+		commands := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"os/exec"` })
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, is := n.(*ast.CallExpr)
+			if !is || !commands || len(call.Args) > 0 { // the methods of exec.Cmd have no arguments
+				return true
+			}
+			method, is := call.Fun.(*ast.SelectorExpr)
+			if is && slices.Contains([]string{"Run", "Start", "Output", "CombinedOutput"}, method.Sel.Name) {
+				t.Errorf("%s: a kill would leave what %s starts: use internal/execution/child, or bounded.Output", at(n), method.Sel.Name)
+			}
+			return true
+		})
+		calls(file, func(name string, n ast.Node) {
+			if slices.Contains([]string{"os.StartProcess", "syscall.ForkExec", "syscall.StartProcess"}, name) {
+				t.Errorf("%s: a kill would leave what %s starts: use internal/execution/child, or bounded.Output", at(n), name)
 			}
 		})
 	})

@@ -74,11 +74,31 @@ func Find(name string) (string, error) {
 const outputBytesMax = 64 << 10
 
 // Output runs a command that prints little and returns what it prints to both its outputs. One that
-// prints more than 64 KiB is killed; what came until then is returned with the error.
+// prints more than 64 KiB is killed; what came until then is returned with the error. It ends with this
+// process, as all do that Assay starts: what lasts, and may start others, is package child's.
 func Output(command *exec.Cmd) ([]byte, error) {
 	o := &output{command: command}
 	command.Stdout, command.Stderr = o, o
-	err := command.Run()
+	err := run(command)
+	return o.told(err)
+}
+
+// Outputs is [Output] of a command whose outputs are kept apart, each with that bound.
+func Outputs(command *exec.Cmd) (stdout, stderr []byte, err error) {
+	out, errs := &output{command: command}, &output{command: command}
+	command.Stdout, command.Stderr = out, errs
+	err = run(command)
+	stderr, err = errs.told(err)
+	stdout, err = out.told(err)
+	return stdout, stderr, err
+}
+
+func run(command *exec.Cmd) error {
+	dieWithParent(command)
+	return command.Run()
+}
+
+func (o *output) told(err error) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.over {

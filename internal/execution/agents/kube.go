@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"text/template"
 	"time"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/format"
 )
 
@@ -174,11 +174,10 @@ func (h *Hub) kubectl(ctx context.Context, manifest string, words ...string) (st
 	ctx, cancel := context.WithTimeout(ctx, kubePatience)
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	var errs bytes.Buffer
-	c.Stdin, c.Stderr, c.WaitDelay = strings.NewReader(manifest), &errs, time.Second
-	out, err := c.Output()
+	c.Stdin, c.WaitDelay = strings.NewReader(manifest), time.Second
+	out, errs, err := bounded.Outputs(c)
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", command[0], words[0], err, format.CleanMax(strings.TrimSpace(errs.String()), 500))
+		return "", fmt.Errorf("%s %s: %w: %s", command[0], words[0], err, format.CleanMax(strings.TrimSpace(string(errs)), 500))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -1,8 +1,8 @@
 package agents
 
 import (
-	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/format"
 )
 
@@ -128,16 +129,13 @@ func (h *Hub) copyTo(target string) (program string, err error) {
 // over does a command of the shell on a target, and returns its output.
 func (h *Hub) over(target string, in io.Reader, script string) (output string, err error) {
 	words := append(h.sshTo(target), script)
-	command := exec.Command(words[0], words[1:]...)
-	var out, errs bytes.Buffer
-	command.Stdin, command.Stdout, command.Stderr = in, &out, &errs
-	if err := command.Start(); err != nil {
-		return "", err
+	ctx, cancel := context.WithTimeout(context.Background(), copyPatience)
+	defer cancel()
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
+	command.Stdin = in
+	out, errs, err := bounded.Outputs(command)
+	if err != nil {
+		return string(out), fmt.Errorf("%s: %w: %s", words[0], err, format.Clean(strings.TrimSpace(string(errs))))
 	}
-	late := time.AfterFunc(copyPatience, func() { _ = command.Process.Kill() })
-	defer late.Stop()
-	if err := command.Wait(); err != nil {
-		return out.String(), fmt.Errorf("%s: %w: %s", words[0], err, format.Clean(strings.TrimSpace(errs.String())))
-	}
-	return out.String(), nil
+	return string(out), nil
 }

@@ -250,3 +250,56 @@ func FuzzRun(f *testing.F) {
 		}
 	})
 }
+
+// A run directory that was damaged in any way is written in every format, or refused; a figure that is still
+// ranked is the one that was measured.
+func TestRunDirectoriesThatAreDamaged(t *testing.T) {
+	t.Parallel()
+	d := aRunDirectory(t)
+	figures := func(directory string) (of map[string]string) {
+		of = map[string]string{}
+		run, err := record.Open(directory)
+		if err != nil {
+			return nil
+		}
+		for id, trial := range run.Trials {
+			if trial.State != record.OK {
+				continue
+			}
+			text, err := json.Marshal(trial.Phases)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of[id] = run.Experiment.Name + string(text)
+		}
+		return of
+	}
+	was, refused, kept := figures(d.directory), 0, 0
+	for seed := range recordtest.DamagesOf() {
+		place := filepath.Join(t.TempDir(), "run")
+		if err := os.CopyFS(place, os.DirFS(d.directory)); err != nil {
+			t.Fatal(err)
+		}
+		what := recordtest.Damage(t, place, seed)
+		is := figures(place)
+		if is == nil {
+			refused++
+			continue
+		}
+		for id, figure := range is {
+			if kept++; figure != was[id] {
+				t.Errorf("%d: %s: the figures of %s have changed, and are still those of a good trial", seed, what, id)
+			}
+		}
+		if _, err := (damaged{directory: place}).show(); err != nil {
+			t.Errorf("%d: %s: %v", seed, what, err)
+		}
+		if err := os.RemoveAll(place); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept == 0 || refused == int(recordtest.DamagesOf()) {
+		t.Errorf("%d refused, %d trials kept: the test looks at nothing", refused, kept)
+	}
+	t.Logf("%d refused, %d trials kept", refused, kept)
+}

@@ -291,3 +291,42 @@ func TestASlowPageHoldsUpNothing(t *testing.T) {
 		t.Error("the page that waited was not made")
 	}
 }
+
+// A run directory that was damaged in any way is shown as far as it goes, or said to be none; the list is
+// there, and no request goes without an answer.
+func TestRunDirectoriesThatAreDamagedAreServed(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	run, w := growing(t, folder, "damaged")
+	for _, p := range run.Plan {
+		write(t, run, w, p.ID, 1000)
+	}
+	must(t, w.Event(record.EventEnded, "", ""))
+	must(t, w.Close())
+	shown := 0
+	for seed := range recordtest.DamagesOf() {
+		place := filepath.Join(t.TempDir(), "runs")
+		must(t, os.CopyFS(filepath.Join(place, "run"), os.DirFS(filepath.Join(folder, "run"))))
+		what := recordtest.Damage(t, filepath.Join(place, "run"), seed)
+		s := serving(t, place)
+		if status, _ := get(t, s.URL(), ""); status != http.StatusOK {
+			t.Errorf("%d: %s: the list gives %d", seed, what, status)
+		}
+		for _, found := range s.find() {
+			for _, path := range []string{"", "progress", "trials/" + run.Plan[0].ID + "/trial.json", "samples/" + run.Plan[0].ID + "?from=0"} {
+				status, body := get(t, s.URL()+"run/"+found.Key+"/"+path, "")
+				if status != http.StatusOK && body == "" {
+					t.Errorf("%d: %s: %q gives %d, and no reason", seed, what, path, status)
+				}
+				if path == "" && status == http.StatusOK {
+					shown++
+				}
+			}
+		}
+		must(t, os.RemoveAll(place))
+	}
+	if shown == 0 {
+		t.Error("no page was shown: the test looks at nothing")
+	}
+	t.Logf("%d pages shown", shown)
+}
