@@ -228,8 +228,10 @@ type Phase struct {
 	whole      []Phase        // of a part: the groups that work at the same time, itself among them
 	phaseEnds  time.Duration  // of a part: the whole phase's Duration
 	Milestones uint64         `json:"milestones,omitempty"` // each thread's time for each so many operations is told; 0: it is not
-	Threads    int            `json:"threads,omitempty"`    // 0: the cell's, with its processes
-	Processes  int            `json:"processes,omitempty"`  // as Cell.Processes, of Threads
+	Threads    int            `json:"threads,omitempty"`    // 0: the cell's, with its processes; of Staircase, how many work at some time
+	// Staircase is how many threads of closed load work at a time, one step after the other. None: all do.
+	Staircase []ThreadStep `json:"staircase,omitempty"`
+	Processes int          `json:"processes,omitempty"` // as Cell.Processes, of Threads
 	// On are the agents that do a group, one process each; nil: in the order of processes.
 	On         *AgentRange `json:"on_agents,omitempty"`
 	Unmeasured bool        `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables

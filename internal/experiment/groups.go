@@ -64,12 +64,12 @@ func (p Phase) Lasting(duration time.Duration) Phase {
 	}
 	share := float64(duration) / float64(p.Duration)
 	p.Duration, p.Groups = duration, slices.Clone(p.Groups)
-	p.Segments = lastingSegments(p.Segments, share)
+	p.Segments, p.Staircase = lastingSegments(p.Segments, share), lastingSteps(p.Staircase, share)
 	for i := range p.Groups {
 		g := &p.Groups[i]
 		g.From = time.Duration(share * float64(g.From))
 		g.Duration = time.Duration(share * float64(g.Duration))
-		g.Segments = lastingSegments(g.Segments, share)
+		g.Segments, g.Staircase = lastingSegments(g.Segments, share), lastingSteps(g.Staircase, share)
 	}
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {

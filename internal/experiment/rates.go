@@ -60,7 +60,23 @@ func SegmentText(s trace.Segment) string {
 type Stretch struct {
 	Segment  int // position among the segments
 	Burst    bool
+	Threads  int           // that work in a step of a staircase; 0: it is of a rate
 	From, To time.Duration // since the first segment's begin
+}
+
+// Stretches returns what a part of a phase whose rate or threads change over time is told by; none: they
+// do not.
+func (p Phase) Stretches() []Stretch {
+	if len(p.Staircase) == 0 {
+		return Stretches(p.Segments)
+	}
+	var all []Stretch
+	var at time.Duration
+	for i, s := range p.Staircase {
+		all = append(all, Stretch{Segment: i, Threads: s.Threads, From: at, To: at + s.Duration})
+		at += s.Duration
+	}
+	return all
 }
 
 // Stretches returns what a rate over time is told by, in its order.
@@ -94,8 +110,11 @@ type Interval struct {
 }
 
 // Intervals parts each stretch of a rate over time evenly.
-func Intervals(segments []trace.Segment) (all []Interval) {
-	stretches := Stretches(segments)
+func Intervals(segments []trace.Segment) []Interval { return Phase{Segments: segments}.Intervals() }
+
+// Intervals parts each of the part's stretches evenly.
+func (p Phase) Intervals() (all []Interval) {
+	stretches := p.Stretches()
 	if len(stretches) == 0 {
 		return nil
 	}

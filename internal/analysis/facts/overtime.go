@@ -30,17 +30,18 @@ type OverTime struct {
 type Stretch struct {
 	Segment   int     `json:"segment"` // position among the segments
 	Burst     bool    `json:"burst,omitempty"`
-	FromRate  float64 `json:"from_rate"`   // operations a second that were asked for, the lowest of a sine or file
-	ToRate    float64 `json:"to_rate"`     // and the highest; of a step the same
-	FromS     float64 `json:"from_s"`      // where the first of them begins
-	Times     int     `json:"times"`       // how many there are, of bursts
-	Seconds   float64 `json:"seconds"`     // of all of them
-	Asked     float64 `json:"asked_per_s"` // due in it
-	Begun     float64 `json:"begun_per_s"` // in it
-	Ended     float64 `json:"ended_per_s"` // in it
-	Backlog   float64 `json:"backlog"`     // operations that were due and not begun at its end, the most of its times; median of blocks
-	BehindS   float64 `json:"behind_s"`    // since when the first of them was due
-	LateNS    float64 `json:"late_p99_ns"` // of the operations that were due in it: lateness of the harness itself
+	Threads   int     `json:"threads,omitempty"` // of closed load whose threads change over time, how many work; 0: it is of a rate
+	FromRate  float64 `json:"from_rate"`         // operations a second that were asked for, the lowest of a sine or file
+	ToRate    float64 `json:"to_rate"`           // and the highest; of a step the same
+	FromS     float64 `json:"from_s"`            // where the first of them begins
+	Times     int     `json:"times"`             // how many there are, of bursts
+	Seconds   float64 `json:"seconds"`           // of all of them
+	Asked     float64 `json:"asked_per_s"`       // due in it
+	Begun     float64 `json:"begun_per_s"`       // in it
+	Ended     float64 `json:"ended_per_s"`       // in it
+	Backlog   float64 `json:"backlog"`           // operations that were due and not begun at its end, the most of its times; median of blocks
+	BehindS   float64 `json:"behind_s"`          // since when the first of them was due
+	LateNS    float64 `json:"late_p99_ns"`       // of the operations that were due in it: lateness of the harness itself
 	Latencies         // of the operations that were due in it, whenever they ended
 	// RecoveryS is how long after its end the store was as it had been before, if it asks for more than
 	// what comes after it: see Recovery. Median of its times and blocks; nil: not in most of them, or it is
@@ -97,19 +98,23 @@ const (
 
 // overTime sums up a row whose rate changes over time; nil: it does not.
 func (r *Row) overTime(work experiment.Phase) *OverTime {
-	if len(work.Segments) == 0 {
+	if len(work.Stretches()) == 0 {
 		return nil
 	}
 	var trials []trialOverTime
 	for _, o := range r.Used() {
-		if t, ok := trialOf(o.Phase, work.Segments); ok {
+		if t, ok := trialOf(o.Phase, work); ok {
 			trials = append(trials, t)
 		}
 	}
 	if len(trials) == 0 {
 		return nil
 	}
-	all := &OverTime{Stretches: stretchesOf(trials, work.Segments), ByRate: bandsOf(trials), Moments: momentsOf(trials), Rises: riseOf(trials)}
+	all := &OverTime{Stretches: stretchesOf(trials, work.Segments), Moments: momentsOf(trials)}
+	if len(work.Staircase) > 0 {
+		return all // of closed load: nobody asked for a rate
+	}
+	all.ByRate, all.Rises = bandsOf(trials), riseOf(trials)
 	for _, t := range trials {
 		if FellBehind(t.phase) {
 			all.BehindS = max(all.BehindS, float64(t.phase.BehindNS)/1e9)
@@ -127,12 +132,19 @@ type trialOverTime struct {
 	carried   []bool    // the interval began behind, by a higher rate before it
 }
 
-func trialOf(p *record.Phase, segments []trace.Segment) (t trialOverTime, ok bool) {
-	load, err := trace.NewLoad(segments)
-	if err != nil || len(p.Intervals) == 0 {
-		return t, false // of an experiment.json that somebody changed
+func trialOf(p *record.Phase, work experiment.Phase) (t trialOverTime, ok bool) {
+	if len(p.Intervals) == 0 {
+		return t, false
 	}
-	t = trialOverTime{phase: p, stretches: experiment.Stretches(segments)}
+	t = trialOverTime{phase: p, stretches: work.Stretches()}
+	asked := func(time.Duration) float64 { return 0 } // of closed load: nothing
+	if len(work.Segments) > 0 {
+		load, err := trace.NewLoad(work.Segments)
+		if err != nil {
+			return t, false // of an experiment.json that somebody changed
+		}
+		asked = load.Until
+	}
 	begin := p.Intervals[0].FromNS
 	peak, behind := 0.0, uint64(0)
 	for i := range p.Intervals {
@@ -141,7 +153,7 @@ func trialOf(p *record.Phase, segments []trace.Segment) (t trialOverTime, ok boo
 			return t, false
 		}
 		from, to := time.Duration(interval.FromNS-begin), time.Duration(interval.ToNS-begin)
-		rate := (load.Until(to) - load.Until(from)) / interval.Seconds()
+		rate := (asked(to) - asked(from)) / interval.Seconds()
 		if behind < carriedNS {
 			peak = 0
 		}
@@ -153,8 +165,8 @@ func trialOf(p *record.Phase, segments []trace.Segment) (t trialOverTime, ok boo
 
 // CarriedOver reports of each interval of a phase whether it began behind, because of a higher rate
 // before it: its response times are not of the rate that was asked for in it.
-func CarriedOver(p *record.Phase, segments []trace.Segment) []bool {
-	t, _ := trialOf(p, segments)
+func CarriedOver(p *record.Phase, work experiment.Phase) []bool {
+	t, _ := trialOf(p, work)
 	return t.carried
 }
 
@@ -207,7 +219,7 @@ func latenciesIn(trials []trialOverTime, in func(t *trialOverTime, i int) bool) 
 		}
 	}
 	l = LatenciesOf(Refuse(phases...), phases...)
-	l.FromDue = true
+	l.FromDue = l.FromDue && trials[0].stretches[0].Threads == 0
 	for k := range l.Points {
 		point := &l.Points[k]
 		if point.Quantile == 1 {
@@ -230,7 +242,9 @@ func stretchesOf(trials []trialOverTime, segments []trace.Segment) (all []Stretc
 			continue
 		}
 		of := Stretch{Segment: s.Segment, Burst: s.Burst, FromS: s.From.Seconds()}
-		of.FromRate, of.ToRate = ratesOf(&segments[s.Segment], s.Burst)
+		if of.Threads = s.Threads; s.Threads == 0 {
+			of.FromRate, of.ToRate = ratesOf(&segments[s.Segment], s.Burst)
+		}
 		for _, other := range planned {
 			if other.Segment == s.Segment && other.Burst == s.Burst {
 				of.Times++
@@ -335,7 +349,7 @@ func latenessIn(trials []trialOverTime, in func(t *trialOverTime, i int) bool) f
 // told is false where the rate does not fall after the stretch, or nothing was before it.
 func (t *trialOverTime) recovery(n int) (after *float64, told bool) {
 	before, during := t.rateIn(n-1), t.rateIn(n)
-	if n+1 >= len(t.stretches) || n == 0 || t.rateIn(n+1) > fallMin*during || before > fallMin*during {
+	if n+1 >= len(t.stretches) || n == 0 || during == 0 || t.rateIn(n+1) > fallMin*during || before > fallMin*during {
 		return nil, false
 	}
 	limit := recoveredMax * max(t.p99In(n-1), recoveredNS/recoveredMax)

@@ -9,6 +9,7 @@ import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/trace"
 	"assay/internal/testkit/recordtest"
@@ -166,7 +167,7 @@ func TestRecoveryFromABurst(t *testing.T) {
 	for _, trial := range run.Trials {
 		for i := range trial.Phases {
 			if p := &trial.Phases[i]; len(p.Intervals) > 0 {
-				carried := facts.CarriedOver(p, segments)
+				carried := facts.CarriedOver(p, experiment.Phase{Segments: segments})
 				for k, interval := range p.Intervals {
 					at := float64(interval.FromNS) / 1e9
 					if drains := at > 5.5+0.2 && at < 5.5+1.8; drains && !carried[k] || at < 4.4 && carried[k] {

@@ -25,6 +25,7 @@ type overTime struct {
 	threads   []threadOverTime
 	lanes     []laneOverTime
 	counted   []int // slots that a rate counts
+	closed    bool  // its threads change, and nothing is due: what ends is of the interval in which it does
 
 	at   int64 // of the last look
 	next int   // the first interval whose end was not looked at
@@ -32,8 +33,9 @@ type overTime struct {
 
 // threadOverTime is a thread's operations by the interval in which they are due.
 type threadOverTime struct {
-	starts []uint32 // entry of each operation; nil: each entry is one
-	due    []uint64
+	entries uint64   // of a lap
+	starts  []uint32 // entry of each operation; nil: each entry is one
+	due     []uint64
 	// before are how many of its operations are due before each interval, and at last before the end.
 	before       []int
 	begun, ended int // at the last look
@@ -51,11 +53,12 @@ type laneOverTime struct {
 const lanesOverTime = 64
 
 func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot int) bool) *overTime {
-	if len(asked.Segments) == 0 {
+	planned := asked.Intervals()
+	if len(planned) == 0 {
 		return nil
 	}
-	o := &overTime{file: file, begin: int64(asked.From), at: int64(asked.From)}
-	for _, i := range experiment.Intervals(asked.Segments) {
+	o := &overTime{file: file, begin: int64(asked.From), at: int64(asked.From), closed: len(asked.Staircase) > 0}
+	for _, i := range planned {
 		o.intervals = append(o.intervals, record.Interval{Stretch: i.Stretch, FromNS: o.begin + int64(i.From), ToNS: o.begin + int64(i.To), Response: histogram.New()})
 	}
 	for slot := range file.Operations {
@@ -72,12 +75,14 @@ func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot in
 }
 
 func (o *overTime) thread(t *trace.Thread) threadOverTime {
-	thread := threadOverTime{due: t.Due}
+	thread := threadOverTime{due: t.Due, entries: uint64(len(t.Entries))}
 	if slices.ContainsFunc(o.file.Operations, func(op trace.Operation) bool { return op == trace.Batch || op == trace.Request }) {
 		thread.starts = startsOf(t)
 		thread.due = nil
 		for _, start := range thread.starts {
-			thread.due = append(thread.due, t.Due[start])
+			if !o.closed {
+				thread.due = append(thread.due, t.Due[start])
+			}
 		}
 	}
 	for _, i := range o.intervals {
@@ -108,9 +113,10 @@ func dueBefore(due []uint64, ns int64) int {
 // operations returns how many operations the first entries are, whole or begun.
 func (t *threadOverTime) operations(entries uint64) int {
 	if t.starts == nil {
-		return int(min(entries, uint64(len(t.due))))
+		return int(entries)
 	}
-	return sort.Search(len(t.starts), func(i int) bool { return uint64(t.starts[i]) >= entries })
+	laps, rest := entries/t.entries, entries%t.entries
+	return int(laps)*len(t.starts) + sort.Search(len(t.starts), func(i int) bool { return uint64(t.starts[i]) >= rest })
 }
 
 // leadNS is how long before the end of a stretch a look is due beside the one at its end: what comes
@@ -187,11 +193,17 @@ func (o *overTime) passEnds(at int64, begun, ended []int) {
 // lookAtLane adds what a lane's threads counted since the last look to the intervals in which that was
 // due.
 func (o *overTime) lookAtLane(lane *laneOverTime, ended []int, c *counters.File) {
-	shares := o.sharesOf(lane, ended)
+	shares := []shareOf{{min(o.next, len(o.intervals)-1), 1}}
+	if !o.closed {
+		shares = o.sharesOf(lane, ended)
+	}
 	var now [histogram.Buckets]uint64
 	for _, i := range lane.threads {
 		for _, slot := range o.counted {
-			buckets := c.Response(i, slot)
+			buckets := &c.Slot(i, slot).Service
+			if !o.closed {
+				buckets = c.Response(i, slot)
+			}
 			for b := range buckets {
 				now[b] += atomic.LoadUint64(&buckets[b])
 			}

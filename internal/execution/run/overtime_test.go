@@ -244,3 +244,49 @@ func TestIntervalsOfAPhaseThatEndsBefore(t *testing.T) {
 		t.Error("a rate that does not change has intervals")
 	}
 }
+
+// Of threads that come and go nothing is due: what ended between two looks is of the step that ends
+// then.
+func TestIntervalsOfThreadsThatComeAndGo(t *testing.T) {
+	p := &experiment.Phase{Duration: 4 * time.Second, Threads: 2, Staircase: []experiment.ThreadStep{{Threads: 1, Duration: 2 * time.Second}, {Threads: 2, Duration: 2 * time.Second}}}
+	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000, Fresh: 1000, ThreadEntries: 100,
+		Order: trace.Order{Distribution: trace.Uniform}, Threads: 2, Spans: experiment.Spans(p.Staircase, false)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from := file.Threads[1].FromNS; from != 2e9 {
+		t.Errorf("the second thread begins at %d ns", from)
+	}
+	c, err := counters.Create(filepath.Join(t.TempDir(), "counters"), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Unmap()
+	o := newOverTime(p, file, func(int) bool { return true })
+	for {
+		at, wanted := o.wanted()
+		if !wanted {
+			break
+		}
+		for i := range file.Threads { // each operation takes a millisecond, of the second thread two
+			each := time.Duration(i+1) * ms
+			done := uint64(max(at-time.Duration(file.Threads[i].FromNS), 0) / each)
+			c.Slot(i, 0).Service[histogram.Bucket(uint64(each))] = done
+			atomic.StoreUint64(&c.Thread(i).Acknowledged, done)
+			atomic.StoreUint64(&c.Thread(i).Attempted, done)
+		}
+		o.look(int64(at), c)
+	}
+	var ended [2]uint64
+	slowest := [2]*histogram.Histogram{histogram.New(), histogram.New()}
+	for _, i := range o.result(int64(p.Duration)) {
+		ended[i.Stretch] += i.Ended
+		slowest[i.Stretch].Add(i.Response)
+		if i.Asked+i.Backlog+i.Never > 0 {
+			t.Errorf("something was due: %+v", i)
+		}
+	}
+	if ended != [2]uint64{2000, 3000} || slowest[0].Quantile(1) > 1.1e6 || slowest[1].Quantile(1) < 1.9e6 || slowest[1].Count() != 3000 {
+		t.Errorf("%d ended, longest %.0f and %.0f ns", ended, slowest[0].Quantile(1), slowest[1].Quantile(1))
+	}
+}

@@ -82,6 +82,9 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		FromNS: uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
 		RecordFinds: !p.Load && t.recordsFinds(),
 	}
+	if len(p.Staircase) > 0 {
+		s.Spans = experiment.Spans(p.Staircase, group)
+	}
 	if p.Rate > 0 && p.Duration > 0 {
 		s.EndNS = uint64(p.Duration)
 	}

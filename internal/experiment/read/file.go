@@ -181,7 +181,7 @@ type WorkFile struct {
 	Operations *Count             `yaml:"operations" jsonschema_description:"How many operations it does, over all threads. With for as well, it ends with the first of the two."`
 	Rate       *RateForm          `yaml:"rate" jsonschema_description:"Operations a second over all threads, whether the store keeps up or not (open load): a number, 1000..20000 for a ramp over the whole phase, or a list of segments. Default: none, closed load."`
 	Arrivals   ArrivalsForm       `yaml:"arrivals" jsonschema_description:"How the operations of a rate are spread in time: poisson, as independent users come, or constant, evenly. Default: poisson."`
-	Threads    *TasksForm         `yaml:"threads" jsonschema_description:"Its threads, or {processes: N}. Default: those of the cell."`
+	Threads    *ClientsForm       `yaml:"threads" jsonschema_description:"Its threads, or {processes: N}, or a list of steps such as {at: 8, for: 10s}, one after the other. Default: those of the cell."`
 	Milestones *Count             `yaml:"milestones" jsonschema_description:"Say when each thread had done each so many operations. Default: it is not told."`
 }
 

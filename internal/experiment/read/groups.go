@@ -57,7 +57,7 @@ func (r workResolver) group(g GroupFile, phase *experiment.Phase) (experiment.Ph
 			hint("expected mix: {OPERATION: WEIGHT}, with %s, or request: [OPERATION, …]", strings.Join(mixNames(), ", "))
 	}
 	work := PhaseFile{Name: g.Name, WorkFile: g.WorkFile}
-	if work.Rate.changes() && !work.Rate.hasEnd() && work.For == 0 { // the last segment goes on to the phase's end
+	if open := work.Rate.changes() && !work.Rate.hasEnd() || work.Threads.changes() && !work.Threads.hasEnd(); open && work.For == 0 { // the last segment goes on to the phase's end
 		work.For = DurationForm(max(phase.Duration-time.Duration(g.From), 0))
 	}
 	if err := r.request(&work); err != nil {

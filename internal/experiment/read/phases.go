@@ -69,7 +69,7 @@ func (r workResolver) phase(i int, p PhaseFile) (experiment.Phase, *Error) {
 	if err := r.loadOrMix(i, p); err != nil {
 		return experiment.Phase{}, err
 	}
-	if !p.Load && p.For == 0 && orCount64(p.Operations, 0) == 0 && !p.Rate.changes() {
+	if !p.Load && p.For == 0 && orCount64(p.Operations, 0) == 0 && !p.Rate.changes() && !p.Threads.changes() {
 		return experiment.Phase{}, r.fail(r.in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
 	}
 	return r.work(p, asked)
@@ -161,7 +161,11 @@ func (r workResolver) amounts(p PhaseFile, resolved *experiment.Phase) *Error {
 	if resolved.Operations > operationsMax {
 		return r.fail(r.in("operations"), "at most %d operations in a phase, not %d", int64(operationsMax), resolved.Operations)
 	}
-	if p.Threads != nil {
+	if p.Threads != nil && len(p.Threads.Steps) > 0 {
+		if err := r.staircase(p, resolved); err != nil {
+			return err
+		}
+	} else if p.Threads != nil {
 		resolved.Threads, resolved.Processes = p.Threads.total(), int(min(p.Threads.Processes, trace.ProcessesMax+1))
 		if err := r.tasks(r.in("threads"), resolved.Threads, resolved.Processes); err != nil {
 			return err

@@ -104,3 +104,18 @@ func TestRatesOfAFile(t *testing.T) {
 		}
 	}
 }
+
+func TestThreadsThatComeAndGo(t *testing.T) {
+	const second = time.Second
+	e := mustLoad(t, "name: x\nstores: [bbolt]\nphases:\n  - {name: load, load: true}\n"+
+		"  - {name: r, mix: {read: 1}, threads: [{from: 1, to: 3, over: 6s}, {from: 2, to: 1, over: 2s}, {at: 5}], for: 10s}\n"+
+		"  - {name: g, for: 9s, groups: [{name: a, mix: {read: 1}, from: 2s, threads: [{at: 2, for: 1s}, {at: 1}]}]}\n")
+	want := []experiment.ThreadStep{{Threads: 1, Duration: 2 * second}, {Threads: 2, Duration: 2 * second}, {Threads: 3, Duration: 2 * second},
+		{Threads: 2, Duration: second}, {Threads: 1, Duration: second}, {Threads: 5, Duration: 2 * second}}
+	if p := e.Phases[1]; !reflect.DeepEqual(p.Staircase, want) || p.Threads != 7 || p.Duration != 10*second {
+		t.Errorf("%d threads for %s: %+v", p.Threads, p.Duration, p.Staircase)
+	}
+	if g := e.Phases[2].Groups[0]; g.Threads != 2 || g.Duration != 7*second || g.Staircase[1].Duration != 6*second {
+		t.Errorf("a group's: %+v", g)
+	}
+}

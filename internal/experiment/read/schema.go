@@ -272,6 +272,15 @@ func (TasksForm) JSONSchema() *jsonschema.Schema {
 	table.Type, table.AdditionalProperties = "object", jsonschema.FalseSchema
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{bytesSchema(), table}}
 }
+func (ClientsForm) JSONSchema() *jsonschema.Schema {
+	reflector := jsonschema.Reflector{FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
+	step := reflector.Reflect(&ThreadStepFile{})
+	step.Version = ""
+	one := uint64(1)
+	tasks := TasksForm{}.JSONSchema()
+	tasks.AnyOf = append(tasks.AnyOf, &jsonschema.Schema{Type: "array", Items: step, MinItems: &one})
+	return tasks
+}
 func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		enumOf([]string{"D0", "D1", "D3", "D4"}), {Type: "string", Pattern: `^D2\([0-9a-zµ.]+\)$`},

@@ -53,6 +53,9 @@ func Generate(groups ...Spec) (*File, error) {
 		}
 		for t := range g.threads() {
 			g.threads()[t].Group, g.threads()[t].FromNS, g.threads()[t].UntilNS = uint32(i), s.FromNS, s.UntilNS
+			if s.Spans != nil {
+				g.threads()[t].work(s.FromNS, s.Spans[t])
+			}
 		}
 		if s.takesFresh() {
 			shared.insertersBefore += s.Threads
@@ -62,6 +65,14 @@ func Generate(groups ...Spec) (*File, error) {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
 	return f, f.check()
+}
+
+// work lets the thread of a group that begins at a moment work in a span.
+func (t *Thread) work(groupNS uint64, s WorkSpan) {
+	t.FromNS = groupNS + s.FromNS
+	if s.UntilNS > 0 {
+		t.UntilNS = groupNS + s.UntilNS
+	}
 }
 
 // sharing is what the groups of a trace share.

@@ -50,6 +50,9 @@ type Spec struct {
 	Segments []Segment `json:",omitempty"`
 	EndNS    uint64    // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
 
+	// Spans are when each of the threads works, since the group's begin; none: all do, all the time.
+	Spans []WorkSpan `json:",omitempty"`
+
 	HandleTimes bool   // how long each take of a handle takes is counted, for all groups
 	TimedEvery  uint64 // one operation in so many is timed, for all groups; 0: every operation
 	RecordFinds bool   // some scans, queries and counts are recorded, for all groups: see File.MarkFinds
@@ -69,6 +72,9 @@ type Spec struct {
 	// it.
 	Stopped func() error `json:"-"`
 }
+
+// WorkSpan is when a thread works. UntilNS 0: to the group's end.
+type WorkSpan struct{ FromNS, UntilNS uint64 }
 
 // Same reports whether two lists of specs make the same trace, bit for bit. Where inserts begin is no
 // matter to groups that insert nothing.
@@ -157,6 +163,9 @@ func (s *Spec) check() error {
 	}
 	if s.Arrivals != "" && s.Arrivals != Poisson && s.Arrivals != Constant {
 		return fmt.Errorf("arrivals %q: expected poisson or constant", s.Arrivals)
+	}
+	if len(s.Spans) > 0 && (len(s.Spans) != s.Threads || s.Rate > 0) {
+		return fmt.Errorf("%d spans of %d threads: each thread of closed load has one", len(s.Spans), s.Threads)
 	}
 	if len(s.Segments) > 0 && s.Rate == 0 {
 		return errors.New("segments of a rate without their mean")

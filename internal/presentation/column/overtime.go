@@ -42,6 +42,8 @@ func ofLoad(name string, heading finding.Bare, in Grid, drop int, stretch func(*
 	write func(float64) string) Column {
 	return Column{Name: name, Head: finding.HeadOf(heading), In: in, Drop: drop, Of: func(l *Line) Cell {
 		switch {
+		case l.Stretch != nil && l.Stretch.Threads > 0 && name != "ended_per_s":
+			return Cell{} // closed load asks for no rate
 		case l.Stretch != nil:
 			return figure(stretch(l.Stretch), write)
 		case l.Band != nil && band != nil:
@@ -119,6 +121,9 @@ func (l *Line) PartName() string {
 }
 
 func stretchName(s *model.Stretch) string {
+	if s.Threads > 0 {
+		return fmt.Sprintf("%d: %s", s.Segment+1, format.Plural(s.Threads, "thread", ""))
+	}
 	name := fmt.Sprintf("%d: %s", s.Segment+1, spanOf(s.FromRate, s.ToRate))
 	switch {
 	case s.Burst:

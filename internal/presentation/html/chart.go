@@ -141,6 +141,13 @@ func (p page) OverTime(t model.Table) bool {
 	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && r.Standing != model.Reference })
 }
 
+// Queued reports whether operations were due and not begun at some time.
+func (p page) Queued(t model.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r model.Row) bool {
+		return r.OverTime != nil && slices.ContainsFunc(r.OverTime.Moments, func(m model.Moment) bool { return m.Backlog > 0 })
+	})
+}
+
 // ByRate reports whether its stores were asked for several rates.
 func (p page) ByRate(t model.Table) bool {
 	return slices.ContainsFunc(t.Rows, func(r model.Row) bool {

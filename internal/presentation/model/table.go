@@ -23,6 +23,7 @@ type (
 	OverTime   = facts.OverTime
 	Stretch    = facts.Stretch
 	Band       = facts.Band
+	Moment     = facts.Moment
 	Outcomes   = facts.Outcomes
 )
 

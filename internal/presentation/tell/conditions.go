@@ -91,7 +91,7 @@ func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase)
 	} else {
 		add(finding.ConditionRecordsParams{Records: c.Records, Bytes: valueLength(&e.Values, c.ValueBytes)})
 	}
-	threads := finding.ConditionThreadsParams{Threads: p.ThreadsIn(c), Processes: p.ProcessesIn(c)}
+	threads := finding.ConditionThreadsParams{Threads: p.MostThreadsIn(c), Processes: p.ProcessesIn(c)}
 	if agents := e.AgentsIn(c); agents > 0 && agents == threads.Processes {
 		threads.Agents = e.Agents
 	}
