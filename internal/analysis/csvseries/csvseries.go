@@ -1,4 +1,5 @@
-// Package csvseries reads a rate over time that another program wrote as CSV, for `assay analyze`.
+// Package csvseries reads a rate over time that another program wrote, as CSV or in a form of its own
+// (tools.go), for `assay analyze`.
 package csvseries
 
 import (
@@ -77,7 +78,7 @@ type table struct {
 // Read reads a time series. The first line names the columns: time_s (seconds, increasing, at
 // the end of each sample), rate (per second), and optionally records, bytes (stored at that time)
 // and any resources; one that begins with "engine." is a counter of the store. Fields are separated
-// by commas, semicolons or tabs; or it is JSON. An empty cell, or a mark for "not measured", is NaN.
+// by commas, semicolons or tabs; or it is JSON, or what a known tool prints. An empty cell, or a mark for "not measured", is NaN.
 //
 // notes say what was left out or guessed. An error names line and column.
 func Read(r io.Reader, as Columns) (s series.Series, notes []string, err error) {
@@ -89,6 +90,10 @@ func readAtMost(r io.Reader, as Columns, atMost int) (s series.Series, notes []s
 		return s, nil, fmt.Errorf("differences of %q: expected %s or %s", as.Differences, Count, Mean)
 	}
 	from, err := text(r)
+	if err != nil {
+		return s, nil, placeOf(err)
+	}
+	from, whose, err := translated(from)
 	if err != nil {
 		return s, nil, placeOf(err)
 	}
@@ -108,6 +113,9 @@ func readAtMost(r io.Reader, as Columns, atMost int) (s series.Series, notes []s
 	t, err := newTable(&g, as)
 	if err != nil {
 		return s, nil, err
+	}
+	if whose != "" {
+		t.note("read as %s", whose)
 	}
 	if doubt != "" {
 		t.note("%s", doubt)
