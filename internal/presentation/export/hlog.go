@@ -18,7 +18,8 @@ import (
 
 // HLog writes the latency histograms of a run in HdrHistogram's log format 1.3, for its own tools:
 // an interval for each kind of operation, and each question, of each measured phase of each trial,
-// tagged "trial/phase/operation", in ns. A bucket's middle stands for its values, which HDR keeps to three
+// tagged "trial/phase/operation", in ns; of a phase whose rate or threads change over time, each piece of
+// that time as well, tagged "trial/phase/over-time". A bucket's middle stands for its values, which HDR keeps to three
 // digits. Intervals begin in seconds after the run's creation, as nearly as is known: what a trial
 // does between its phases is not recorded. The lines are written here, because the library's writer
 // puts milliseconds where the format has seconds, and an interval's end for its length.
@@ -82,9 +83,24 @@ func logOf(run *record.Run) *histogramLog {
 				log.Intervals = append(log.Intervals, interval{Tag: planned.ID + "/" + phase.Name + "/" + op.Name,
 					Begins: begins + time.Duration(phase.BeganNS), Length: length, Times: times})
 			}
+			log.Intervals = append(log.Intervals, overTimeIn(planned.ID+"/"+phase.Name+"/"+OverTimeTag, begins, &phase)...)
 		}
 	}
 	return log
+}
+
+// OverTimeTag ends the tag of intervals of a phase whose rate or threads change over time. They have all
+// operations by when these were due, of closed load by when they ended.
+const OverTimeTag = "over-time"
+
+func overTimeIn(tag string, begins time.Duration, phase *record.Phase) (all []interval) {
+	for i := range phase.Intervals {
+		of := &phase.Intervals[i]
+		if phase.Measured && of.Response != nil && of.Response.Count() > 0 {
+			all = append(all, interval{Tag: tag, Begins: begins + time.Duration(of.FromNS), Length: time.Duration(of.ToNS - of.FromNS), Times: of.Response})
+		}
+	}
+	return all
 }
 
 func epochSeconds(t time.Time) string {
