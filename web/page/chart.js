@@ -7,6 +7,8 @@ import { axis, font, ink, rateTick, repaint as repaintAll, seconds } from './plo
 const data = JSON.parse(document.getElementById('data').textContent);
 const plots = new Set();
 const focused = new Map(); // table → the arm that is singled out
+const hidden = new Map(); // table → the arms that the reader took away
+const scales = new Map(); // table → 'log' or 'linear', as the reader chose
 const nines = new Map([[0.5, 0.301], [0.9, 1], [0.99, 2], [0.999, 3], [0.9999, 4], [1, 5]]); // −log₁₀ of the share above; max last
 const nineNames = new Map([[0.301, 'p50'], [1, 'p90'], [2, 'p99'], [3, 'p99.9'], [4, 'p99.99'], [5, 'max']]);
 const overTime = { x: (s) => s.t, tickX: seconds, at: (v) => `${v.toFixed(1)} s` };
@@ -59,7 +61,7 @@ function linesOf(element, kind) {
   const lines = kind.lines(data.tables[element.dataset.table], element).map((s) => ({
     arm: s.arm, block: s.block, main: s.median, x: kind.x(s, element), y: scaled(kind.y(s, element), s.scale), scale: s.scale || 1, look: s.look || data.looks[s.arm], warmup: s.warmup || 0, events: s.events || [],
     from: s.from || 0, until: s.until || 0,
-  })).filter((line) => finite(line.y).length);
+  })).filter((line) => finite(line.y).length && (kind.all || !hidden.get(element.dataset.table)?.has(line.arm)));
   for (const line of lines) line.main = line.main || !lines.some((other) => other.arm === line.arm && other.main);
   return lines.sort((a, b) => a.main - b.main); // the faint ones beneath
 }
@@ -72,13 +74,33 @@ function wantsLog(lines) {
   return middles.length > 1 && Math.max(...middles) > 25 * Math.min(...middles);
 }
 
+const isLog = (table, lines) => (scales.has(table) ? scales.get(table) === 'log' : wantsLog(lines));
+
+// Whether the chart of a table's rates has a scale of decades.
+export const logged = (element) => isLog(element.dataset.table, linesOf(element, kinds[element.dataset.kind]));
+
+// Draws the charts of a table anew, without the arms that are hidden, on the scale that was chosen; null: the one that fits.
+export function view(table, arms, scale) {
+  hidden.set(table, new Set(arms));
+  if (scale) scales.set(table, scale); else scales.delete(table);
+  for (const plot of [...plots]) {
+    const element = plot.root.parentNode;
+    if (element.dataset.table !== table || kinds[element.dataset.kind].all) continue;
+    plots.delete(plot);
+    plot.destroy();
+    element.plot = undefined;
+    element.replaceChildren();
+  }
+  drawShown();
+}
+
 function draw(element, width, height) {
   const kind = kinds[element.dataset.kind];
   const table = element.dataset.table;
   const lines = linesOf(element, kind);
   if (!lines.length) return;
   const arms = new Set(lines.map((l) => l.arm));
-  const log = kind.log || (kind.fromZero && !kind.all && element.dataset.kind !== 'resource' && wantsLog(lines));
+  const log = kind.log || (kind.fromZero && !kind.all && element.dataset.kind !== 'resource' && isLog(table, lines));
   const shown = lines.filter((l) => l.main || kind.all || arms.size <= 3);
   const ys = shown.flatMap((l) => finite(l.y)).filter((v) => !log || v > 0);
   const xs = lines.flatMap((l) => finite(l.x));

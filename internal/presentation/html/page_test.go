@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -251,6 +253,49 @@ const overflowing = `(() => {
 	without.remove();
 	return cells;
 })()`
+
+// A reader takes a table along as text, puts a chart on another scale, takes a store out of it, and finds all
+// that again at the page's address.
+func TestWhatAReaderChanges(t *testing.T) {
+	t.Parallel()
+	s := fixtures["collapse"]
+	s.samples = 20
+	b := openPage(t, pageOf(t, made(s)))
+	b.Settle()
+	js[bool](b, `(navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }, true)`)
+	copied := func(name string) string {
+		js[bool](b, `([...document.querySelector(".phase .tools").children].find((e) => e.textContent === `+strconv.Quote(name)+`).click(), true)`)
+		return js[string](b, `window.copied`)
+	}
+	csv := strings.Split(strings.TrimSpace(copied("CSV")), "\n")
+	stores := js[int](b, `document.querySelector(".phase .scroll > table").tBodies[0].rows.length`)
+	if columns := strings.Count(csv[0], ","); len(csv) != stores+1 || columns < 2 || !regexp.MustCompile(`,\d+(\.\d+)?(e\+?\d+)?,`).MatchString(csv[1]) {
+		t.Errorf("%d stores as CSV:\n%s", stores, strings.Join(csv, "\n"))
+	}
+	if lines := strings.Split(strings.TrimSpace(copied("Markdown")), "\n"); len(lines) != stores+2 || !strings.HasPrefix(lines[1], "| :-- | ") {
+		t.Errorf("%d stores as Markdown:\n%s", stores, strings.Join(lines, "\n"))
+	}
+	const picture, scale = `document.querySelector(".phase .plot canvas").toDataURL()`, `document.querySelector(".phase .legend .scale")`
+	first, before := js[string](b, picture), js[string](b, scale+`.textContent`)
+	js[bool](b, `(`+scale+`.click(), true)`)
+	b.Settle()
+	if after := js[string](b, scale+`.textContent`); after == before || js[string](b, picture) == first {
+		t.Errorf("%s does nothing", before)
+	}
+	js[bool](b, `(document.querySelector(".phase .legend [data-arm]").dispatchEvent(new MouseEvent("click", { shiftKey: true, bubbles: true })), true)`)
+	b.Settle()
+	away, changed := js[string](b, `document.querySelector(".phase .legend .away").dataset.arm`), js[string](b, picture)
+	if changed == first {
+		t.Errorf("%s is still drawn", away)
+	}
+	address := js[string](b, `location.href`)
+	again := browser{chromium.Open(t, address)}
+	again.Settle()
+	if kept, name := js[string](again, `document.querySelector(".phase .legend .away")?.dataset.arm ?? ""`), js[string](again, scale+`.textContent`); kept != away || name == before {
+		t.Errorf("%s shows %q hidden and offers %s", address, kept, name)
+	}
+	b.Quiet(chromium.Alone)
+}
 
 // The checks above must see what they are there for.
 func TestFaultsOfAPageAreSeen(t *testing.T) {
