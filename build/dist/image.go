@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,10 +19,38 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// image is an OCI image for all processors, as a tar archive that docker load, podman load and skopeo
-// read: the binary, its licences, and the folders that it writes to.
+// dockerImage is one image of manifest.json, which Docker's own image store reads: versions before 25 know
+// no other form. Its files are the layout's.
+type dockerImage struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
+}
+
+// dockerImageOf names the files of an image. Docker's form has no place for several processors: the first
+// has the tag latest, each other one a tag of its own.
+func dockerImageOf(one v1.Image, processor string, first bool) (d dockerImage, err error) {
+	manifest, err := one.Manifest()
+	if err != nil {
+		return d, err
+	}
+	blob := func(digest v1.Hash) string { return "blobs/" + digest.Algorithm + "/" + digest.Hex }
+	tag := "assay:latest"
+	if !first {
+		tag += "-" + processor
+	}
+	d = dockerImage{Config: blob(manifest.Config.Digest), RepoTags: []string{tag}}
+	for _, layer := range manifest.Layers {
+		d.Layers = append(d.Layers, blob(layer.Digest))
+	}
+	return d, nil
+}
+
+// image is an image for all processors, as a tar archive that docker load, podman load and skopeo read: the
+// binary, its licences, and the folders that it writes to. It is an OCI layout and Docker's form in one.
 func image(r release, linux []binary) ([]byte, error) {
 	index := mutate.AppendManifests(empty.Index)
+	var docker []dockerImage
 	for _, b := range linux {
 		one, err := imageOf(r, b)
 		if err != nil {
@@ -29,6 +58,11 @@ func image(r release, linux []binary) ([]byte, error) {
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: one,
 			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: b.system, Architecture: b.processor}}})
+		d, err := dockerImageOf(one, b.processor, len(docker) == 0)
+		if err != nil {
+			return nil, err
+		}
+		docker = append(docker, d)
 	}
 	folder, err := os.MkdirTemp("", "assay-image-")
 	if err != nil {
@@ -39,6 +73,13 @@ func image(r release, linux []binary) ([]byte, error) {
 		"org.opencontainers.image.ref.name": "assay:latest", "io.containerd.image.name": "docker.io/library/assay:latest"}}})
 	if _, err := layout.Write(folder, named); err != nil {
 		return nil, fmt.Errorf("image layout: %w", err)
+	}
+	text, err := json.Marshal(docker)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "manifest.json"), text, 0o600); err != nil {
+		return nil, err
 	}
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
@@ -102,6 +104,35 @@ func TestImage(t *testing.T) {
 	}
 	if err != nil || string(out) != said {
 		t.Errorf("it said %q: %v", out, err)
+	}
+}
+
+// The same archive in Docker's own form, for versions that read no layout: each processor has a tag.
+func TestImageInDockersForm(t *testing.T) {
+	r := release{version: "1", when: time.Unix(1e9, 0).UTC()}
+	packed, err := image(r, []binary{{system: "linux", processor: "amd64", content: []byte("a")}, {system: "linux", processor: "arm64", content: []byte("b")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "image.tar")
+	if err := os.WriteFile(path, packed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for tag, processor := range map[string]string{"assay:latest": "amd64", "assay:latest-arm64": "arm64"} {
+		named, err := name.NewTag(tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := tarball.ImageFromPath(path, &named)
+		if err != nil {
+			t.Fatalf("%s: %v", tag, err)
+		}
+		if err := validate.Image(one); err != nil {
+			t.Errorf("%s: %v", tag, err)
+		}
+		if config, err := one.ConfigFile(); err != nil || config.Architecture != processor || config.Config.Entrypoint[0] != installed {
+			t.Errorf("%s: %+v, %v", tag, config, err)
+		}
 	}
 }
 
