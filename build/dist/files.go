@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,10 +61,35 @@ func beside(root, work string) (files []file, err error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{"/usr/share/doc/assay/" + name, content})
+		files = append(files, file{documentation + name, content})
 	}
+	documents, err := documentsOf(root)
+	if err != nil {
+		return nil, fmt.Errorf("documents: %w", err)
+	}
+	files = append(files, documents...)
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	return files, nil
+}
+
+const documentation = "/usr/share/doc/assay/"
+
+// documentsOf are all files of docs, with their folders: pages link to each other.
+func documentsOf(root string) (files []file, err error) {
+	docs := filepath.Join(root, "docs")
+	err = filepath.WalkDir(docs, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		files = append(files, file{documentation + filepath.ToSlash(name), content})
+		return err
+	})
+	return files, err
 }
 
 // zipped compresses without a name or a time.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -83,15 +84,15 @@ func image(r release, linux []binary) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error { // in the order of names
+	err = filepath.WalkDir(folder, func(place string, e fs.DirEntry, err error) error { // in the order of names
 		if err != nil || e.IsDir() {
 			return err
 		}
-		content, err := os.ReadFile(path)
+		content, err := os.ReadFile(place)
 		if err != nil {
 			return err
 		}
-		return tarFile(w, strings.TrimPrefix(path, folder+"/"), 0o644, r.when, content)
+		return tarFile(w, strings.TrimPrefix(place, folder+"/"), 0o644, r.when, content)
 	})
 	if err == nil {
 		err = w.Close()
@@ -114,7 +115,7 @@ func imageOf(r release, b binary) (v1.Image, error) {
 		return nil, err
 	}
 	for _, f := range r.files {
-		if strings.HasPrefix(f.path, "/usr/share/doc/") {
+		if path.Dir(f.path)+"/" == documentation { // licences: who reads the pages has no container
 			if err := tarFile(w, strings.TrimPrefix(f.path, "/"), 0o644, r.when, f.content); err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 	"os"
@@ -159,5 +160,37 @@ func unpack(t *testing.T, archive io.Reader, folder string) {
 		if err = errors.Join(err, os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Packages bring the pages with their folders, so that the links of one to another hold; an image brings
+// licences alone.
+func TestDocumentsAreBrought(t *testing.T) {
+	documents, err := documentsOf("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string]bool{}
+	for _, f := range documents {
+		paths[f.path] = true
+	}
+	for _, name := range []string{"docs/README.md", "docs/servers/redis.md", "docs/workflows/go.yml"} {
+		if !paths[documentation+name] {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	r := release{version: "1", when: time.Unix(1e9, 0).UTC(), files: documents}
+	packed, err := archive("assay-1", r, binary{content: []byte("a")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	unpack(t, plain, folder)
+	if _, err := os.Stat(filepath.Join(folder, "assay-1", "docs", "servers", "redis.md")); err != nil {
+		t.Error(err)
 	}
 }

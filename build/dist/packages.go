@@ -40,7 +40,9 @@ func archive(stem string, r release, b binary) ([]byte, error) {
 		switch {
 		case strings.HasPrefix(f.path, "/usr/share/man/"):
 			name = "man/man1/" + name
-		case !strings.HasPrefix(f.path, "/usr/share/doc/"):
+		case strings.HasPrefix(f.path, documentation):
+			name = strings.TrimPrefix(f.path, documentation)
+		default:
 			name = "completion/" + name
 		}
 		if err := tarFile(w, stem+"/"+name, 0o644, r.when, f.content); err != nil {
