@@ -193,7 +193,7 @@ func (d *db) Handle() (store.Handle, error) {
 	for _, m := range d.members {
 		h := newHandle(d.newConnection(m.endpoint))
 		h.Link().Blocks = d.blocks
-		if err := h.Dial(context.Background()); err != nil {
+		if err := h.Open(context.Background()); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 		s.servers = append(s.servers, h)

@@ -188,7 +188,7 @@ func newClusterHandle(d *db) (store.Handle, error) {
 	c := &clusterHandle{db: d, parts: make([][]store.Write, len(d.members))}
 	for _, m := range d.members {
 		h := newLeanHandle(d.newSpeaker(m.endpoint, 1))
-		if err := h.Dial(context.Background()); err != nil {
+		if err := h.Open(context.Background()); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 		c.nodes = append(c.nodes, h)

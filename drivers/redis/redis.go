@@ -203,7 +203,7 @@ func (d *db) Handle() (store.Handle, error) {
 	}
 	h := newLeanHandle(d.newSpeaker(d.members[0].endpoint, 1))
 	h.Link().Blocks = d.blocks
-	if err := h.Dial(context.Background()); err != nil {
+	if err := h.Open(context.Background()); err != nil {
 		return nil, err
 	}
 	return h, nil

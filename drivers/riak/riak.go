@@ -253,7 +253,7 @@ func (d *db) Handle() (store.Handle, error) {
 		return newLibraryHandle(d, next.endpoint)
 	}
 	h := d.leanHandle(next.endpoint)
-	if err := h.Dial(context.Background()); err != nil {
+	if err := h.Open(context.Background()); err != nil {
 		return nil, err
 	}
 	return h, nil

@@ -289,7 +289,7 @@ func (d *db) Handle() (store.Handle, error) {
 
 func (d *db) newHandle() (*handle, error) {
 	h := newHandle(d.newSpeaker(1), d.noAnswer)
-	if err := h.Dial(context.Background()); err != nil {
+	if err := h.Open(context.Background()); err != nil {
 		return nil, err
 	}
 	return h, nil

@@ -103,6 +103,19 @@ func (c *Connection) Dial(ctx context.Context) error {
 	return nil
 }
 
+// connectPatience is how long a connection may take to be there that no operation waits for: where many are
+// opened at once, the server's listen queue runs over, and the kernel asks again after 1, 3 and 7 s.
+const connectPatience = 10 * time.Second
+
+// Open is [Connection.Dial] of a connection that no operation waits for, as a handle's first.
+func (c *Connection) Open(ctx context.Context) error {
+	ofOperation := c.Timeout
+	c.Timeout = max(c.Timeout, connectPatience)
+	err := c.Dial(ctx)
+	c.Timeout = ofOperation
+	return err
+}
+
 // Use speaks over a connection that is there already.
 func (c *Connection) Use(over socket) {
 	c.socket, c.start, c.end = over, 0, 0
