@@ -373,6 +373,9 @@ func TestAStoppedRigEndsWithItsContext(t *testing.T) {
 			defer cancel()
 			defer r.EndsWith(ctx)()
 			must(t, unix.Kill(r.process.PID(), unix.SIGSTOP))
+			for !stopped(t, r.process.PID()) {
+				time.Sleep(time.Millisecond)
+			}
 			ended, point := make(chan error, 1), r.Point()
 			go func() { // it may wait for the disk, and gets an error then
 				_ = os.WriteFile(filepath.Join(point, "file"), []byte("written"), 0o600)
@@ -398,6 +401,17 @@ func TestAStoppedRigEndsWithItsContext(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stopped reports whether no thread of a process runs.
+func stopped(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	must(t, err)
+	return !slices.ContainsFunc(threads, func(thread string) bool {
+		text, err := os.ReadFile(thread)
+		return err == nil && !bytes.Contains(text, []byte(") T "))
+	})
 }
 
 // After the first write-back of a page has failed for want of room, it is written and synced once more, and
