@@ -9,6 +9,7 @@ import (
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
 	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
 )
@@ -58,6 +59,12 @@ func (c *comparer) addLimited(t *facts.Table, r *facts.Row) {
 			if criterion.Metric == m.name {
 				row.Outcome = worseOf(row.Outcome, criterion.outcome(&e))
 			}
+		}
+		switch row.Outcome {
+		case Regression:
+			row.Why = finding.New(finding.CompareBeyond)
+		case Inconclusive:
+			row.Why = finding.New(finding.CompareUndecided)
 		}
 		c.made.Rows = append(c.made.Rows, row)
 	}

@@ -38,6 +38,7 @@ var _ = register(
 	Entry{Example: CompareNotWorse, Says: `not worse`},
 	Entry{Example: CompareOneBlock, Says: `one block`},
 	Entry{Example: CompareUndecided, Says: `undecided`},
+	Entry{Example: CompareBeyond, Says: `beyond the limit`},
 
 	Entry{Example: ComparePlaceParams{Metric: "rate", Arm: "bbolt", Phase: "put", Class: "D1"},
 		Also: []Parameters{ComparePlaceParams{Metric: "rate", Phase: "put", Class: "D1", Ratio: 0.44}},
@@ -164,6 +165,7 @@ const (
 	CompareBetter            Bare = "compare-figure better"
 	CompareNotWorse          Bare = "compare-figure not-worse"
 	CompareUndecided         Bare = "compare-figure undecided"
+	CompareBeyond            Bare = "compare-figure beyond"
 	CompareOneBlock          Bare = "compare-figure one-block"
 	CompareOnlyOld           Bare = "compare-skipped only-old"
 	CompareOnlyNew           Bare = "compare-skipped only-new"

@@ -48,6 +48,7 @@ var _ = register(
 	Entry{Example: ColumnPhase, Says: `Phase`},
 	Entry{Example: ColumnChange, Says: `Change`},
 	Entry{Example: ColumnRatio, Says: `Ratio`},
+	Entry{Example: ColumnFigure, Says: `Figure`},
 	Entry{Example: ColumnInterval, Says: `95 %`},
 	Entry{Example: ColumnFirst, Says: `First`},
 	Entry{Example: ColumnLast, Says: `Last`},
@@ -168,6 +169,7 @@ const (
 	ColumnPhase     Bare = "column phase"
 	ColumnChange    Bare = "column change"
 	ColumnRatio     Bare = "column ratio"
+	ColumnFigure    Bare = "column figure" // of one run that is held against limits
 	ColumnInterval  Bare = "column interval"
 	ColumnFirst     Bare = "column first"
 	ColumnLast      Bare = "column last"

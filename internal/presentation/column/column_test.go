@@ -2,8 +2,12 @@ package column
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"assay/internal/analysis/compare"
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
 	"assay/internal/presentation/model"
 )
 
@@ -82,5 +86,19 @@ func TestAll_intervals_stay_longer_than_the_maximum(t *testing.T) {
 	}
 	if drops[Rate].Ranged >= drops["max_ns"].Drop || drops["p99_ns"].Drop != 0 {
 		t.Errorf("rate's interval goes at %d, the maximum at %d, p99 at %d", drops[Rate].Ranged, drops["max_ns"].Drop, drops["p99_ns"].Drop)
+	}
+}
+
+// Of one run that is held against limits there is no older side, and no ratio: the interval is the figure's.
+func TestComparedOfOneRun(t *testing.T) {
+	low, high := 4e6, 12e6
+	c := compare.Comparison{Sides: []string{"results/gate"}, Outcome: compare.Regression, Verdict: finding.New(finding.CompareCriteriaFailedParams{Failed: 1, Criteria: []string{"p99 > 1ms"}}),
+		Rows: []compare.ComparisonRow{{Arm: "pebble", Cell: "D3", Phase: "get", Metric: "p99", Outcome: compare.Regression, Values: []facts.Estimate{{Value: 7e6, Low: &low, High: &high}}}}}
+	told := Compared(&c, false)
+	if told.Run != "gate" || len(told.Rows) != 1 {
+		t.Fatalf("%+v", told)
+	}
+	if got := strings.Join(told.Rows[0].Cells, "|"); got != "get D3|pebble|p99||7.00 ms||4.00 ms to 12.0 ms|" {
+		t.Errorf("%s", got)
 	}
 }

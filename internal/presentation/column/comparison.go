@@ -14,6 +14,7 @@ import (
 // reads.
 type Comparison struct {
 	Verdict, Remedy string
+	Run             string      // of one run that is held against limits; "": of two sides
 	Criteria        []Criterion // of --fail-if
 	Heads           []string
 	Rows            []ComparisonRow
@@ -45,6 +46,7 @@ const (
 	ComparisonWords = 3
 	ComparisonOld   = 3
 	ComparisonNew   = 4
+	ComparisonRatio = 5
 	ComparisonRange = 6
 	ComparisonWhy   = 7
 )
@@ -57,8 +59,9 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 	told := Comparison{Verdict: finding.Text(c.Verdict), Remedy: finding.Remedy(c.Verdict),
 		Heads: []string{finding.HeadOf(finding.ColumnWhere).Short, finding.HeadOf(finding.ColumnStore).Short, "", side(c, 0), side(c, last),
 			finding.HeadOf(finding.ColumnRatio).Short, finding.HeadOf(finding.ColumnInterval).Short, ""}}
-	if len(c.Sides) == 1 {
-		told.Heads[ComparisonOld] = ""
+	if len(c.Sides) == 1 { // one run, held against limits
+		told.Run = told.Heads[ComparisonNew]
+		told.Heads[ComparisonOld], told.Heads[ComparisonNew], told.Heads[ComparisonRatio] = "", finding.HeadOf(finding.ColumnFigure).Short, ""
 	}
 	for _, criterion := range c.Criteria {
 		told.Criteria = append(told.Criteria, Criterion{criterion})
@@ -77,7 +80,7 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 		}
 		old := figureOf(r.Metric, r.Values[0].Value)
 		if len(c.Sides) == 1 {
-			old = ""
+			old, ratio = "", ""
 			if e := r.Values[0]; e.Low != nil {
 				interval = figureOf(r.Metric, *e.Low) + " to " + figureOf(r.Metric, *e.High)
 			}
