@@ -113,7 +113,7 @@ func orNewest(directories []string) ([]string, error) {
 		}
 		newest, err := record.Newest(".")
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.New("no run in this folder, up to two folders deep\nassay run pebble bbolt makes one; assay report DIR shows one elsewhere")
+			return nil, errors.New("no run directory in this folder, up to two folders deep\nassay run pebble bbolt makes one; assay report DIR shows one elsewhere")
 		}
 		if err != nil {
 			return nil, err

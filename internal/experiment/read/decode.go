@@ -48,11 +48,7 @@ func decode(n *node, into reflect.Value, path string) *Error {
 		}
 		into.SetBool(n.text == "true")
 	case reflect.Float64:
-		text := n.text
-		if strings.HasSuffix(path, "rate") {
-			text = strings.TrimSuffix(text, "/s") // a rate is of a second
-		}
-		number, ok := parseNumber(text)
+		number, ok := parseNumber(n.text)
 		if n.kind != scalar || n.quoted || !ok {
 			return n.expected(path, "a number")
 		}

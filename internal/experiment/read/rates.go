@@ -59,7 +59,8 @@ func (f *RateForm) fromNode(n *node, path string) *Error {
 	case null:
 		return nil
 	case scalar:
-		if low, high, ok := strings.Cut(n.text, ".."); ok && !n.quoted {
+		text := strings.TrimSuffix(n.text, "/s") // each rate is of a second
+		if low, high, ok := strings.Cut(text, ".."); ok && !n.quoted {
 			from, known := parseNumber(low)
 			to, both := parseNumber(high)
 			if !known || !both {
@@ -68,7 +69,7 @@ func (f *RateForm) fromNode(n *node, path string) *Error {
 			f.Segments = []SegmentFile{{From: &from, To: &to}}
 			return nil
 		}
-		number, ok := parseNumber(n.text)
+		number, ok := parseNumber(text)
 		if n.quoted || !ok {
 			return n.expected(path, rateWords)
 		}
