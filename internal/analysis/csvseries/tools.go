@@ -52,20 +52,16 @@ func progress(name, names, line string) tool {
 
 // eachLine calls for each line, without its end.
 func eachLine(from *bufio.Reader, do func(string) error) error {
-	for {
-		l, err := from.ReadString('\n')
-		if l = strings.TrimRight(l, "\r\n"); l != "" {
-			if doErr := do(l); doErr != nil {
-				return doErr
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, lineBytesMax)
+	for lines.Scan() {
+		if l := strings.TrimRight(lines.Text(), "\r"); l != "" {
+			if err := do(l); err != nil {
+				return err
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
 	}
+	return lines.Err()
 }
 
 // secondsMax bounds a series of requests that is counted by the second: 11 days.
