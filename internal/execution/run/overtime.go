@@ -158,7 +158,7 @@ func (o *overTime) look(at int64, c *counters.File) {
 }
 
 // passEnds takes down how far threads had come at the end of each interval since the last look: each
-// thread at its mean rate between the looks.
+// thread at its mean rate between the looks. Once all have ended, what is still done is of the last one.
 func (o *overTime) passEnds(at int64, begun, ended []int) {
 	from := o.at
 	was := make([]int, len(o.threads)) // begun, at the end of the interval before
@@ -166,11 +166,17 @@ func (o *overTime) passEnds(at int64, begun, ended []int) {
 	for i := range o.threads {
 		was[i], wasEnded[i] = o.threads[i].begun, o.threads[i].ended
 	}
-	for k := o.next; k < len(o.intervals); k++ {
+	for k := min(o.next, len(o.intervals)-1); k < len(o.intervals); k++ {
 		interval := &o.intervals[k]
+		last, passed := k == len(o.intervals)-1, o.next == len(o.intervals)
 		end := min(interval.ToNS, at)
-		share := float64(end-from) / float64(at-from)
-		interval.Backlog, interval.BehindNS = 0, 0
+		share := min(float64(end-from)/float64(at-from), 1)
+		if last && interval.ToNS <= at {
+			share = 1 // what ends after all intervals is of the last one
+		}
+		if !passed {
+			interval.Backlog, interval.BehindNS = 0, 0
+		}
 		for i := range o.threads {
 			t := &o.threads[i]
 			by := t.begun + int(math.Round(share*float64(begun[i]-t.begun)))
@@ -178,7 +184,7 @@ func (o *overTime) passEnds(at int64, begun, ended []int) {
 			interval.Begun += uint64(by - was[i])
 			interval.Ended += uint64(endedBy - wasEnded[i])
 			was[i], wasEnded[i] = by, endedBy
-			if due := dueBefore(t.due, end); due > by {
+			if due := dueBefore(t.due, end); due > by && !passed {
 				interval.Backlog += uint64(due - by)
 				interval.BehindNS = max(interval.BehindNS, uint64(end)-t.due[by])
 			}
