@@ -157,6 +157,14 @@ func (o *overTime) look(at int64, c *counters.File) {
 	o.at = at
 }
 
+// lookLast reads the final counters of a part that ended so long after the phase began, by the worker's
+// clock: a look before may have been later by the conductor's.
+func (o *overTime) lookLast(at int64, c *counters.File) {
+	if o != nil {
+		o.look(max(at, o.at+1), c)
+	}
+}
+
 // passEnds takes down how far threads had come at the end of each interval since the last look: each
 // thread at its mean rate between the looks. Once all have ended, what is still done is of the last one.
 func (o *overTime) passEnds(at int64, begun, ended []int) {

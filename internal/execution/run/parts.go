@@ -151,7 +151,7 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		worked := p.counters.Thread(i).NowNS
 		r.ThreadsNS += int64(worked - min(worked, p.file.Threads[i].FromNS))
 	}
-	p.overTime.look(phase.elapsedNS, p.counters)
+	p.overTime.lookLast(phase.elapsedNS, p.counters)
 	r.Intervals = p.overTime.result(phase.elapsedNS)
 	if r.Open {
 		r.Late = lateness(p.last)
