@@ -46,6 +46,19 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		mark(finding.MarkGhosts, h.Ghosts)
 	}
 	marks = append(marks, p.findMarks()...)
+	parts := []*Phase{p}
+	for i := range p.Groups {
+		if i == 0 {
+			parts = nil
+		}
+		parts = append(parts, &p.Groups[i])
+	}
+	for _, part := range parts {
+		for _, m := range plausible(part, p) {
+			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
+		}
+	}
+	marks = slices.Concat(marks, p.stopMarks(), p.agentMarks(), p.durabilityMarks(), p.machineMarks())
 	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
 		marks = append(marks, p.mark(finding.MarkDriftParams{Clock: p.Clock, DriftNS: drift, Seconds: float64(p.ElapsedNS) / 1e9}))
 	}
@@ -189,11 +202,26 @@ func (i *Increments) marks() []finding.Mark {
 	return []finding.Mark{{Message: m, Phase: FinalCheckPhase}}
 }
 
-// CountedMarks returns the marks that a trial's counts make, whatever it is marked for, and those
-// of its marks that counts can't tell. A directory whose counts show a fault is never ranked.
+// ClassMarks returns a mark if a cut has refuted the store's class, for a phase that was measured in it.
+func (t *Trial) ClassMarks(p *Phase) (marks []finding.Mark) {
+	for _, c := range []*Proof{t.Proof, t.Kills} {
+		if c.Refutes() && !p.Load {
+			marks = append(marks, p.mark(finding.MarkClassRefutedParams{FileSystem: c.FileSystem, Kills: c == t.Kills, Why: c.Why}))
+		}
+	}
+	return marks
+}
+
+// CountedMarks returns the marks that what is stored of a trial makes, whatever it is marked for, and
+// those of its marks that this can't tell. A directory whose counts show a fault is never ranked, also
+// if its marks were taken out and it was sealed again.
 func (t *Trial) CountedMarks() (marks []finding.Mark) {
 	for i := range t.Phases {
-		marks = append(marks, t.Phases[i].Marks()...)
+		p := &t.Phases[i]
+		marks = slices.Concat(marks, p.Marks(), t.ClassMarks(p))
+		if p.EndedBy == EndedDiskFull && !slices.ContainsFunc(t.Marks, func(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }) {
+			marks = append(marks, p.mark(finding.FullDiskParams{Code: finding.MarkDiskFull}))
+		}
 	}
 	if t.Final != nil {
 		marks = append(marks, t.Final.Marks()...)

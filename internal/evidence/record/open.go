@@ -152,6 +152,11 @@ func (r *Run) takeTrial(files reader, name string, trial *Trial) {
 		r.fault(FaultImpossible, name, id, fmt.Sprintf("it is left out: %v", err))
 		return
 	}
+	for i := range trial.Phases {
+		if m := trial.Phases[i].Machine; m != nil {
+			m.Tolerate(r.Experiment.BusyMachine == experiment.BusyMachineTell)
+		}
+	}
 	r.Trials[id] = trial
 	if trial.SamplesMissing > 0 {
 		r.fault(FaultNoRoom, filepath.Join(trialsDirectory, id, seriesFile), id, fmt.Sprintf("%d samples of trial %s could not be written: the disk was full", trial.SamplesMissing, id))

@@ -517,6 +517,9 @@ type Syncs struct {
 type Machine struct {
 	Seconds float64 `json:"seconds"` // between the readings that all of this comes from: the phase, and what it took to begin and end it
 
+	CPUs      int  `json:"cpus,omitempty"` // of the machine; 0: not recorded
+	tolerated bool // see Tolerate
+
 	Foreign *host.Bounds `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
 	Steal   *host.Bounds `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
 

@@ -183,38 +183,3 @@ func TestSyncsOnNoDiskAreNotMeasured(t *testing.T) {
 		t.Errorf("%+v, marks %+v", p.Syncs, trial.Marks)
 	}
 }
-
-func TestNotDurable(t *testing.T) {
-	t.Parallel()
-	count := func(n uint64) *uint64 { return &n }
-	const second = int64(time.Second)
-	for _, c := range []struct {
-		name    string
-		syncs   record.Syncs
-		elapsed int64
-		want    finding.Code
-	}{
-		{"a sync for each write of a client", record.Syncs{Acknowledged: 8000, Clients: 8, Done: count(1000)}, second, ""},
-		{"one in ten at eight clients", record.Syncs{Acknowledged: 80000, Clients: 8, Done: count(8000)}, second, finding.MarkTooFewSyncs},
-		{"none", record.Syncs{Acknowledged: 1000, Clients: 1, Done: count(0)}, second, finding.MarkTooFewSyncs},
-		{"too few writes to tell", record.Syncs{Acknowledged: 128, Clients: 8, Done: count(0)}, second, ""},
-		{"one more", record.Syncs{Acknowledged: 129, Clients: 8, Done: count(0)}, second, finding.MarkTooFewSyncs},
-		{"nothing measured", record.Syncs{Acknowledged: 1e6, Clients: 1, Why: "unknown"}, second, ""},
-		{"the server's counter stands still beside a busy disk",
-			record.Syncs{Acknowledged: 1000, Clients: 1, Done: count(1000), Server: count(2), Counter: "c"}, second, finding.MarkServerSyncs},
-		{"the server counts", record.Syncs{Acknowledged: 1000, Clients: 1, Done: count(1000), Server: count(1000)}, second, ""},
-		{"a late counter, a short phase", record.Syncs{Acknowledged: 1000, Clients: 1, Server: count(0), LagNS: second}, second, ""},
-		{"a late counter, a long phase", record.Syncs{Acknowledged: 1000, Clients: 1, Server: count(0), LagNS: second}, 10 * second, finding.MarkServerSyncs},
-		{"faster than the disk", record.Syncs{Acknowledged: 11800, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, finding.MarkSyncsTooFast},
-		{"as fast as the disk", record.Syncs{Acknowledged: 1500, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, ""},
-		{"one in ten at eight clients, counted in its processes beside a disk whose flushes hide it",
-			record.Syncs{Acknowledged: 80000, Clients: 8, Done: count(16000), Calls: count(8000)}, second, finding.MarkTooFewSyncs},
-		{"group commit, counted in its processes", record.Syncs{Acknowledged: 8000, Clients: 8, Done: count(2000), Calls: count(1000)}, second, ""},
-		{"another setting", record.Syncs{Broken: "appendfsync is no"}, second, finding.MarkClassChanged},
-	} {
-		marks := notDurable(&record.Phase{ElapsedNS: c.elapsed, Syncs: &c.syncs})
-		if c.want == "" && len(marks) > 0 || c.want != "" && (len(marks) != 1 || marks[0].Code != c.want) {
-			t.Errorf("%s: %+v, want %q", c.name, marks, c.want)
-		}
-	}
-}

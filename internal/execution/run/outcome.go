@@ -12,7 +12,6 @@ import (
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/server"
-	"assay/internal/experiment"
 	"assay/store"
 )
 
@@ -40,23 +39,6 @@ func (o *outcome) add(marks []finding.Mark) { o.Marks = append(o.Marks, marks...
 func (o *outcome) addPhase(p *record.Phase, problems [][]finding.Message) {
 	o.Phases = append(o.Phases, *p)
 	o.add(marksOf(p, problems))
-}
-
-// holdClass marks a phase of a store whose class a power cut has refuted.
-func (o *outcome) holdClass(p *record.Phase) {
-	for _, c := range []*record.Proof{o.Proof, o.Kills} {
-		if c.Refutes() && !p.Load {
-			o.mark(p.Name, finding.MarkClassRefutedParams{FileSystem: c.FileSystem, Kills: c == o.Kills, Why: c.Why})
-		}
-	}
-}
-
-// holdMachine marks a phase that had less of the machine than it should, unless the experiment only
-// wants to be told: busy says so.
-func (o *outcome) holdMachine(p *record.Phase, busy string) {
-	if busy != experiment.BusyMachineTell {
-		o.add(machineMarks(p))
-	}
 }
 
 // markFull marks the trial, in the phase that was the last to end, as one that met a full disk. The

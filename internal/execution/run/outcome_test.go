@@ -12,7 +12,6 @@ import (
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/server"
-	"assay/internal/experiment"
 	"assay/store"
 )
 
@@ -57,29 +56,5 @@ func TestAMarkedTrialSaysWhy(t *testing.T) {
 	o.end("", conductor.ErrDied)
 	if o.State != record.Failed || o.Cause != finding.CauseDiskFull || o.why() != conductor.ErrDied.Error() {
 		t.Errorf("%s, %s: %q", o.State, o.Cause, o.why())
-	}
-}
-
-// A power cut that refuted the class marks measured phases; the machine marks them unless the
-// experiment only wants to be told.
-func TestAPhaseIsHeldAgainstWhatIsKnown(t *testing.T) {
-	t.Parallel()
-	var o outcome
-	o.holdClass(&record.Phase{Name: "look"})
-	o.Proof = &record.Proof{Why: "it lost a record"}
-	o.holdClass(&record.Phase{Name: "load", Load: true})
-	o.holdClass(&record.Phase{Name: "look"})
-	if len(o.Marks) != 1 || o.Marks[0].Phase != "look" || o.Marks[0].Code != finding.MarkClassRefuted {
-		t.Errorf("%v", o.Marks)
-	}
-	took := 0.5
-	busy := &record.Phase{Name: "busy", Measured: true, Machine: &record.Machine{Seconds: 10, HeatSeconds: &took}}
-	o.holdMachine(busy, experiment.BusyMachineTell)
-	if len(o.Marks) != 1 {
-		t.Errorf("told only, and marked: %v", o.Marks)
-	}
-	o.holdMachine(busy, "")
-	if len(o.Marks) != 2 || o.Marks[1].Code != finding.MarkHeat {
-		t.Errorf("%v", o.Marks)
 	}
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"assay/internal/base/finding"
-	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 )
 
@@ -37,7 +36,7 @@ func (s *outside) look(from, to int64, acknowledged []uint64) {
 
 // against returns a mark if a phase from start to end can't be what was seen. end is 0 if the
 // worker told none. A thread that is kept from the CPU between its last look at the clock and its
-// counters ends later than it says, by heldNS at most.
+// counters ends later than it says, by what [record.Phase.HeldNS] says at most.
 func (s *outside) against(phase string, start, end, heldNS int64) []finding.Mark {
 	if end <= start {
 		return nil
@@ -59,32 +58,11 @@ func (s *outside) against(phase string, start, end, heldNS int64) []finding.Mark
 }
 
 // elapsedNS is how long a phase took that went from start to end by the worker's word: at least for as long
-// as it was seen at work. What excuses a worker that ends before that (see [heldNS]) makes its rate no higher.
+// as it was seen at work. What excuses a worker that ends before that (see [record.Phase.HeldNS]) makes its rate no higher.
 func (s *outside) elapsedNS(start, end int64) int64 {
 	told := end - start
 	if seen := s.workingAfter - start; s.workingAfter > 0 && seen > told+int64(record.ClockSlackNS(float64(told))) {
 		return seen
 	}
 	return told
-}
-
-// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are
-// known to have used CPUs, or its own kind where there are more threads than CPUs, and while it was
-// stopped.
-func heldNS(p *record.Phase, cpus int) int64 {
-	var seconds float64
-	if m := p.Machine; m != nil {
-		for _, others := range []*host.Bounds{m.Foreign, m.Steal} {
-			if others != nil {
-				seconds += max(others.Least, 0) * float64(cpus) * m.Seconds
-			}
-		}
-		if m.QuotaSeconds != nil {
-			seconds += *m.QuotaSeconds
-		}
-	}
-	if p.Threads > cpus && p.Process.CPUSeconds != nil {
-		seconds += *p.Process.CPUSeconds
-	}
-	return int64(seconds*1e9) + stoppedNS(p)
 }

@@ -71,11 +71,10 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		}
 	}
 	t.result.add(out.short)
-	t.result.holdClass(result)
+	t.result.add(t.result.ClassMarks(result))
 	if t.store.Description.Kind != store.None { // of which each process has the work to itself
 		t.result.add(beganApart(result))
 	}
-	t.result.holdMachine(result, t.run.experiment.BusyMachine)
 	t.result.add(out.outside)
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/base/finding"
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -228,21 +227,6 @@ func (w *workers) agentShares() (all []record.AgentShare) {
 		}
 	}
 	return all
-}
-
-// silentMarks returns a mark for each agent of which nothing was heard for a time, or not to the end.
-func silentMarks(p *record.Phase) (marks []finding.Mark) {
-	for _, a := range p.Agents {
-		if u := a.Unheard; u != nil {
-			m := finding.New(finding.AgentUnheardParams{Agent: a.Name, AtS: u.AtS, Least: u.Least, Most: u.Most})
-			marks = append(marks, finding.Mark{Phase: p.Name, Message: m})
-		}
-		if a.SilentSeconds > 0 {
-			m := finding.New(finding.AgentSilentParams{Agent: a.Name, Seconds: a.SilentSeconds, AtS: a.SilentAt})
-			marks = append(marks, finding.Mark{Phase: p.Name, Message: m})
-		}
-	}
-	return marks
 }
 
 // addUsage adds to a reading what agents of other machines use: this one's kernel does not see it.

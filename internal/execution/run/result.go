@@ -10,6 +10,7 @@ import (
 	"assay/internal/evidence/finds"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 )
 
@@ -42,6 +43,7 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 	if !p.workers.died() {
 		r.Process = p.process(now)
 		r.Machine = machine(now.Since(p.began.usage), p.sampler.Throttling().Since(p.began.throttle))
+		r.Machine.Tolerate(p.holdings.experiment.BusyMachine == experiment.BusyMachineTell)
 	}
 	return r, problems
 }
@@ -150,5 +152,5 @@ func (p *phase) notDone(r *record.Phase) []finding.Mark {
 
 // heldOutside holds the phase's times against what was seen from outside.
 func (p *phase) heldOutside(r *record.Phase) []finding.Mark {
-	return p.outside.against(r.Name, int64(p.workers.startNS()), int64(p.workers.endNS()), heldNS(r, runtime.NumCPU()))
+	return p.outside.against(r.Name, int64(p.workers.startNS()), int64(p.workers.endNS()), r.HeldNS(runtime.NumCPU()))
 }

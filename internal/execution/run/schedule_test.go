@@ -1,6 +1,7 @@
 package run
 
 import (
+	"assay/internal/base/histogram"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -42,6 +43,14 @@ phases:
 `, driver, own(), blocks)
 }
 
+// timed is a phase of one thread and one second, in which so many writes took so long each.
+func timed(operation string, operations int, each uint64) *record.Phase {
+	h := histogram.New()
+	h.Counts[histogram.Bucket(each)] = uint64(operations)
+	return &record.Phase{Name: "p", Threads: 1, ElapsedNS: 1e9, EndedBy: record.EndedDuration, Attempted: uint64(operations),
+		Operations: []record.Operation{{Name: operation, OK: uint64(operations), Service: h}}}
+}
+
 // runOn runs an experiment on a machine like that. Each trial has a made-up phase and no worker, for
 // what is tested is what comes of a trial's marks. Of stores other than the honest one an operation
 // has no outcome.
@@ -55,9 +64,10 @@ func runOn(ctx context.Context, t *testing.T, text string, machine func(plan.Tri
 		if one.plan.Role != plan.Ceiling && one.store.Driver != misbehave.Honest {
 			look.Attempted, look.Unfinished = 201, 1
 		}
-		look.Machine = machine(one.plan)
+		if look.Machine = machine(one.plan); look.Machine != nil {
+			look.Machine.Tolerate(one.run.experiment.BusyMachine == experiment.BusyMachineTell)
+		}
 		one.result.addPhase(look, nil)
-		one.result.holdMachine(look, one.run.experiment.BusyMachine)
 		if ctx.Err() != nil {
 			return clients.ErrInterrupted
 		}

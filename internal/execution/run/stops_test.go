@@ -95,7 +95,7 @@ func TestStopMarks(t *testing.T) {
 		stopsIn(2*s, []host.Stop{{Why: host.StoppedGap, FromNS: 2 * s, ToNS: 3 * s}, {Why: host.StoppedSuspend, FromNS: 4 * s, ToNS: 5 * s, SleptNS: 60 * s}}, ""),
 		stopsIn(2*s, []host.Stop{{Why: host.StoppedBySignal, FromNS: 6 * s, ToNS: 7 * s}, {Why: host.StoppedBySignal, FromNS: 8 * s, ToNS: 9 * s}}, "load1")...)}
 	var said []string
-	for _, m := range stopMarks(&p) {
+	for _, m := range p.Marks() {
 		if !m.Machine() || m.Fault() != finding.FaultStopped {
 			t.Errorf("%+v", m)
 		}

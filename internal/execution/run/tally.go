@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"assay/internal/base/finding"
@@ -185,16 +186,6 @@ func behind(file *trace.File, begun []uint64, endNS, lastNS uint64) (notBegun, b
 	return notBegun, behindNS
 }
 
-// Thresholds of marks. What is below them is still shown, and may be a finding.
-const (
-	// Of the machine's CPU time, what other processes or the hypervisor took. Up to here it is noise
-	// like any other, which the blocks show (docs/error-rates.md: "hypervisor takes").
-	takenShareMax = 0.25
-	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in
-	// its p99.
-	throttledShareMax = 0.01
-)
-
 // countsShownMax bounds the marks on counts that disagree: a worker that counts nothing right has
 // one for each thread and operation.
 const countsShownMax = 3
@@ -218,19 +209,17 @@ func marksOf(p *record.Phase, problems [][]finding.Message) []finding.Mark {
 		if more := len(told) - countsShownMax; more > 0 {
 			told = append(slices.Clone(told[:countsShownMax]), finding.New(finding.MarkMoreCountsParams{Count: more}))
 		}
-		for _, m := range append(told, plausible(part, p)...) {
+		for _, m := range told {
 			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
 		}
 	}
-	marks = append(marks, stopMarks(p)...)
-	marks = append(marks, silentMarks(p)...)
-	return append(marks, notDurable(p)...)
+	return marks
 }
 
 // machine returns how much of the machine a phase had to do without, and what of that is not known.
 func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 	m := &record.Machine{
-		Seconds: used.Seconds, Foreign: used.ForeignWithin, Steal: used.StealWithin,
+		Seconds: used.Seconds, CPUs: runtime.NumCPU(), Foreign: used.ForeignWithin, Steal: used.StealWithin,
 		QuotaSeconds: throttled.QuotaSeconds, QuotaPeriods: throttled.QuotaPeriods, QuotaGroup: throttled.QuotaGroup,
 		HeatSeconds: throttled.HeatSeconds, HeatEvents: throttled.HeatEvents, NotMeasured: map[string]string{},
 	}
@@ -238,7 +227,7 @@ func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 		name  string
 		share **host.Bounds
 		most  float64
-	}{{"foreign", &m.Foreign, takenShareMax}, {"steal", &m.Steal, takenShareMax}} {
+	}{{"foreign", &m.Foreign, record.TakenShareMax}, {"steal", &m.Steal, record.TakenShareMax}} {
 		switch b := *s.share; {
 		case b == nil:
 			m.NotMeasured[s.name] = "/proc/stat does not tell, or a CPU came or went"
@@ -256,29 +245,4 @@ func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 		}
 	}
 	return m
-}
-
-// machineMarks returns marks for a measured phase that had less of the machine than it should, even
-// if all counters err on its side.
-func machineMarks(p *record.Phase) (marks []finding.Mark) {
-	m := p.Machine
-	if !p.Measured || m == nil {
-		return nil
-	}
-	mark := func(of finding.Parameters) {
-		marks = append(marks, finding.Mark{Message: finding.New(of), Phase: p.Name})
-	}
-	if m.Steal != nil && m.Steal.Least > takenShareMax {
-		mark(finding.MarkStealParams{Least: m.Steal.Least, Most: m.Steal.Most})
-	}
-	if m.Foreign != nil && m.Foreign.Least > takenShareMax {
-		mark(finding.MarkForeignParams{Least: m.Foreign.Least, Most: m.Foreign.Most})
-	}
-	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {
-		mark(finding.MarkQuotaParams{Group: m.QuotaGroup, Periods: *m.QuotaPeriods, HeldS: *m.QuotaSeconds, Seconds: m.Seconds})
-	}
-	if m.HeatSeconds != nil && *m.HeatSeconds > throttledShareMax*m.Seconds {
-		mark(finding.MarkHeatParams{HeldS: *m.HeatSeconds, Seconds: m.Seconds})
-	}
-	return marks
 }

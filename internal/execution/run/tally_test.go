@@ -8,43 +8,10 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
-	"assay/internal/base/histogram"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/trace"
 )
-
-// timed is a phase of one thread and one second, in which so many writes took so long each.
-func timed(operation string, operations int, each uint64) *record.Phase {
-	h := histogram.New()
-	h.Counts[histogram.Bucket(each)] = uint64(operations)
-	return &record.Phase{Name: "p", Threads: 1, ElapsedNS: 1e9, EndedBy: record.EndedDuration, Attempted: uint64(operations),
-		Operations: []record.Operation{{Name: operation, OK: uint64(operations), Service: h}}}
-}
-
-func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		phase *record.Phase
-		want  finding.Code
-	}{
-		{"all of it", timed("update", 1_000_000, 990), ""},
-		{"more than there was", timed("update", 1_000_000, 1_200), finding.MarkTimeOver},
-		{"a hundredth", timed("update", 1_000_000, 10), finding.MarkTimeUnder},
-		{"reads, whose values are checked between", timed("read", 1_000_000, 10), ""},
-		{"few, and next to nothing of the time", timed("update", 500, 10), finding.MarkTimeUnder},
-	} {
-		got := marksOf(c.phase, nil)
-		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
-			t.Errorf("%s: %v, want %q", c.name, got, c.want)
-		}
-	}
-	open := timed("update", 1_000_000, 10)
-	open.Open = true
-	if got := plausible(open, open); got != nil {
-		t.Errorf("open load: %v", got)
-	}
-}
 
 // What a phase had to do without: the mark that it gets, and what must be said not to be known. The
 // bounds of 200 ms are those that host's TestBoundsOfAShortPhase gets from the counters of 4 CPUs.
@@ -91,7 +58,7 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 			interval, throttled := quiet()
 			c.change(&interval, &throttled)
 			phase := record.Phase{Name: "p", Measured: true, Machine: machine(interval, throttled)}
-			marks := machineMarks(&phase)
+			marks := phase.Marks()
 			if c.mark == "" && len(marks) > 0 || c.mark != "" && (len(marks) != 1 || marks[0].Code != c.mark || marks[0].Phase != "p" || !maps.Equal(marks[0].Params, c.params)) {
 				t.Errorf("marks %+v, want %q: %v", marks, c.mark, c.params)
 			}
@@ -102,7 +69,7 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 				t.Error("bounds that say nothing are in the record")
 			}
 			phase.Measured = false
-			if marks := machineMarks(&phase); marks != nil {
+			if marks := phase.Marks(); marks != nil {
 				t.Errorf("a phase that is not measured has marks %v", marks)
 			}
 		})

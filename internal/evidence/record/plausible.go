@@ -1,11 +1,9 @@
-package run
+package record
 
 import (
-	"runtime"
 	"slices"
 
 	"assay/internal/base/finding"
-	"assay/internal/evidence/record"
 	"assay/internal/experiment/trace"
 )
 
@@ -29,9 +27,10 @@ const (
 
 // plausible says why the times of a phase, or of one of its groups, can't be: by Little's law rate,
 // latency and threads hold each other. Nothing if nothing speaks against them. whole is the phase.
-func plausible(p, whole *record.Phase) (problems []finding.Message) {
-	if p.ElapsedNS <= 0 || p.Threads == 0 {
-		return nil
+func plausible(p, whole *Phase) (problems []finding.Message) {
+	cpus := whole.cpus()
+	if p.ElapsedNS <= 0 || p.Threads == 0 || cpus == 0 {
+		return nil // how long threads may have waited for a CPU is not known
 	}
 	add := func(p finding.Parameters) { problems = append(problems, finding.New(p)) }
 	elapsed := float64(p.ElapsedNS)
@@ -55,7 +54,7 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 		if mean < floorNS {
 			add(finding.MarkBelowFloorParams{Operation: o.Name, MeanNS: mean, FloorNS: floorNS})
 		}
-		if most := float64(o.MaxNS); most > elapsed+record.ClockSlackNS(elapsed) {
+		if most := float64(o.MaxNS); most > elapsed+ClockSlackNS(elapsed) {
 			add(finding.MarkMaxOverParams{Operation: o.Name, MaxNS: most, ElapsedS: elapsed / 1e9})
 		} else if o.MaxNS > 0 && mean > bucketError*most {
 			add(finding.MarkMeanOverParams{Operation: o.Name, MeanNS: mean, MaxNS: most})
@@ -67,15 +66,15 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	}
 	had := elapsed * float64(p.Threads)
 	explained := served + float64(p.HandleWaitNS)
-	idle := p.Threads * int(heldNS(whole, runtime.NumCPU()))
+	idle := p.Threads * int(whole.HeldNS(cpus))
 	code := finding.MarkTimeOver
 	switch {
 	case served-unknown > bucketError*had*float64(max(p.Pipeline, 1)):
 	case p.TimedEvery > 0:
 		return problems // a few long operations, in no sample, may have taken the rest of the time
-	case p.Open || p.EndedBy != record.EndedDuration && p.EndedBy != record.EndedOperations:
+	case p.Open || p.EndedBy != EndedDuration && p.EndedBy != EndedOperations:
 		return problems // threads wait for due times, or the phase was cut off
-	case p.EndedBy == record.EndedOperations || whole.Threads > runtime.NumCPU() || operations < operationsMin:
+	case p.EndedBy == EndedOperations || whole.Threads > cpus || operations < operationsMin:
 		// Threads that are done before others, have begun after them, or wait for a processor, had
 		// less time. What a thread waits for processors between operations is in idle.
 		room := workedNS(p) - float64(idle) - beginNS*float64(p.Threads)
@@ -93,9 +92,9 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 
 // workedNS is the time from a phase's begin to the end of each thread's last operation, over all
 // threads. Where that is not known, one of them worked to the end.
-func workedNS(p *record.Phase) float64 {
+func workedNS(p *Phase) float64 {
 	switch {
-	case p.EndedBy == record.EndedDuration:
+	case p.EndedBy == EndedDuration:
 		return float64(p.ElapsedNS) * float64(p.Threads)
 	case p.ThreadsNS > 0:
 		return float64(p.ThreadsNS)

@@ -1,4 +1,4 @@
-package run
+package record
 
 import (
 	"testing"
@@ -6,34 +6,66 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/host"
-	"assay/internal/evidence/record"
 )
 
+// timed is a phase of one thread and one second, in which so many writes took so long each.
+func timed(operation string, operations int, each uint64) *Phase {
+	h := histogram.New()
+	h.Counts[histogram.Bucket(each)] = uint64(operations)
+	return &Phase{Name: "p", Threads: 1, ElapsedNS: 1e9, EndedBy: EndedDuration, Attempted: uint64(operations),
+		Operations: []Operation{{Name: operation, OK: uint64(operations), Service: h}}}
+}
+
+func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		phase *Phase
+		want  finding.Code
+	}{
+		{"all of it", timed("update", 1_000_000, 990), ""},
+		{"more than there was", timed("update", 1_000_000, 1_200), finding.MarkTimeOver},
+		{"a hundredth", timed("update", 1_000_000, 10), finding.MarkTimeUnder},
+		{"reads, whose values are checked between", timed("read", 1_000_000, 10), ""},
+		{"few, and next to nothing of the time", timed("update", 500, 10), finding.MarkTimeUnder},
+	} {
+		c.phase.Machine = &Machine{CPUs: 4}
+		got := c.phase.Marks()
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
+			t.Errorf("%s: %v, want %q", c.name, got, c.want)
+		}
+	}
+	open := timed("update", 1_000_000, 10)
+	open.Open = true
+	if got := plausible(open, open); got != nil {
+		t.Errorf("open load: %v", got)
+	}
+}
+
 func TestTimesThatCanNotBe(t *testing.T) {
-	longest := func(p *record.Phase, ns uint64) *record.Phase {
+	longest := func(p *Phase, ns uint64) *Phase {
 		p.Operations[0].MaxNS = ns
 		return p
 	}
-	mixed := func(reads, writes *record.Phase) *record.Phase {
+	mixed := func(reads, writes *Phase) *Phase {
 		reads.Operations = append(reads.Operations, writes.Operations...)
 		reads.Attempted += writes.Attempted
 		return reads
 	}
-	open := func(service, response uint64) *record.Phase {
+	open := func(service, response uint64) *Phase {
 		p := timed("read", 1000, service)
 		p.Open, p.Operations[0].Response = true, histogram.New()
 		p.Operations[0].Response.Counts[histogram.Bucket(response)] = 1000
 		return p
 	}
-	counted := func(p *record.Phase, threads int, worked int64) *record.Phase {
-		p.EndedBy, p.Threads, p.ThreadsNS = record.EndedOperations, threads, worked
+	counted := func(p *Phase, threads int, worked int64) *Phase {
+		p.EndedBy, p.Threads, p.ThreadsNS = EndedOperations, threads, worked
 		return p
 	}
-	crowded := func(p *record.Phase, threads int, cpuSeconds float64) *record.Phase {
+	crowded := func(p *Phase, threads int, cpuSeconds float64) *Phase {
 		p.Threads, p.Process.CPUSeconds = threads, &cpuSeconds
 		return p
 	}
-	sampled := func(p *record.Phase, stallNS uint64) *record.Phase { // one operation in ten, and perhaps a stall
+	sampled := func(p *Phase, stallNS uint64) *Phase { // one operation in ten, and perhaps a stall
 		p.TimedEvery, p.Operations[0].OK = 10, 10*p.Operations[0].OK
 		if stallNS > 0 {
 			p.Operations[0].Service.Counts[histogram.Bucket(stallNS)]++
@@ -42,10 +74,10 @@ func TestTimesThatCanNotBe(t *testing.T) {
 	}
 	const s = int64(1e9)
 	held := timed("read", 2000, 1000)
-	held.Machine = &record.Machine{Seconds: 1, Foreign: &host.Bounds{Least: 1, Most: 1}}
+	held.Machine = &Machine{Seconds: 1, Foreign: &host.Bounds{Least: 1, Most: 1}}
 	for _, c := range []struct {
 		name  string
-		phase *record.Phase
+		phase *Phase
 		want  finding.Code
 	}{
 		{"true", longest(timed("read", 1_000_000, 900), 20_000), ""},
@@ -76,6 +108,10 @@ func TestTimesThatCanNotBe(t *testing.T) {
 		{"open load, and a response shorter than its service", open(9000, 900), finding.MarkResponse},
 		{"open load, and above", open(9_000_000, 9_000_000), finding.MarkTimeOver},
 	} {
+		if c.phase.Machine == nil {
+			c.phase.Machine = &Machine{}
+		}
+		c.phase.Machine.CPUs = 4
 		got := plausible(c.phase, c.phase)
 		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
 			t.Errorf("%s: %v, want %q", c.name, got, c.want)
