@@ -322,6 +322,9 @@ func (c *comparer) addMetric(tables []*facts.Table, arms []string, m metric) {
 			options.Twins = twins
 		}
 	}
+	if m.name == "rate" || m.quantile > 0 { // bytes do not follow what the machine does meanwhile
+		options.Between = between(tables[0], tables[len(tables)-1])
+	}
 	estimates := make([][]stat.Estimate, len(arms))
 	shown := make([]bool, len(arms))
 	for _, t := range tables {
@@ -342,6 +345,37 @@ func (c *comparer) addMetric(tables []*facts.Table, arms []string, m metric) {
 			c.addChanges(estimates[i])
 		}
 	}
+}
+
+// between is how far two runs differ beyond what their blocks show, by what is the same in both: the null
+// drivers, and how far the A/A arm is from its baseline.
+func between(old, new *facts.Table) stat.Between {
+	var controls []stat.Control
+	for _, ceiling := range old.Ceilings {
+		if a, b := old.Row(plan.Ceiling, ceiling.Arm), new.Row(plan.Ceiling, ceiling.Arm); a != nil && b != nil {
+			controls = append(controls, stat.Control{Old: ratesOf(old, a), New: ratesOf(new, b)})
+		}
+	}
+	return stat.BetweenRuns(append(controls, stat.Control{Old: twinRatios(old), New: twinRatios(new)})...)
+}
+
+func ratesOf(t *facts.Table, r *facts.Row) []float64 {
+	return t.Values([]*facts.Row{r}, facts.RateOfTrial)[0]
+}
+
+// twinRatios are the rates of the A/A arm ÷ those of its baseline, by block; none without one.
+func twinRatios(t *facts.Table) (ratios []float64) {
+	twin, baseline := t.Row(plan.AA, ""), t.Row(plan.Measured, t.Baseline)
+	if twin == nil || baseline == nil {
+		return nil
+	}
+	of := ratesOf(t, baseline)
+	for block, rate := range ratesOf(t, twin) {
+		if block < len(of) {
+			ratios = append(ratios, rate/of[block])
+		}
+	}
+	return ratios
 }
 
 // add adds a row; it is judged with all others.

@@ -56,7 +56,7 @@ func TestCompareRuns_decides(t *testing.T) {
 	}{
 		{"the same", another(99, func(*recordtest.Shape) {}), compare.NoRegression},
 		{"half as fast", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 }), compare.Regression},
-		{"a tenth slower", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 }), compare.Regression},
+		{"a tenth slower", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.8 }), compare.Regression},
 		{"a fifth faster", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 1.2 }), compare.Improvement},
 		{"noise larger than the difference", another(99, func(s *recordtest.Shape) { s.Arms[1].BlockNoise = 0.3 }), compare.Inconclusive},
 		{"one block", another(99, func(s *recordtest.Shape) { s.Blocks = 1 }), compare.Inconclusive},
@@ -275,13 +275,13 @@ func TestCompareRuns_finds_the_change_in_a_series(t *testing.T) {
 }
 
 func TestCriteria(t *testing.T) {
-	slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 })
+	slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.8 })
 	for _, c := range []struct {
 		texts string
 		want  compare.Outcome
 	}{
-		{"rate < 0.95x", compare.Regression}, {"rate < 0.8x", compare.NoRegression}, {"rate<.9x", compare.Inconclusive},
-		{"rate < 0.8x, memory > 1.5x", compare.NoRegression}, {"rate < 0.95x, memory > 1.5x", compare.Regression},
+		{"rate < 0.95x", compare.Regression}, {"rate < 0.7x", compare.NoRegression}, {"rate<.8x", compare.Inconclusive},
+		{"rate < 0.7x, memory > 1.5x", compare.NoRegression}, {"rate < 0.95x, memory > 1.5x", compare.Regression},
 		{"p99 > 2x", compare.NoRegression},
 	} {
 		got, err := compare.Runs([]*record.Run{resulttest.CleanRun(), slower}, criteria(t, strings.Split(c.texts, ", ")...)...)

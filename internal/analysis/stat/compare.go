@@ -34,6 +34,8 @@ type Options struct {
 	// Twins are the A/A pairs of the table's run: where they differ, all variances are widened by
 	// what they show, and are known no better than that is.
 	Twins Twins
+	// Between is how far the two runs of [CompareUnpaired] differ beyond what their blocks show.
+	Between Between
 }
 
 func (o Options) level() float64 {

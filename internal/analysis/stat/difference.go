@@ -10,6 +10,7 @@ type difference struct {
 	known                       bool    // there is a log
 	judged                      bool    // there is a standard error
 	level                       float64 // of the smallest p of its family; 0: not corrected
+	between                     float64 // of the standard error's square, what two runs differ by
 }
 
 // difference is arm i against arm j of one layout. Both need two blocks: an arm's only value says
@@ -231,7 +232,8 @@ func (r Ratio) Blocks(difference float64, most int) int {
 	for blocks := d.n; blocks < most; blocks++ {
 		share := float64(blocks-1) / float64(d.n-1)
 		t := students(d.freedom * share)
-		error := d.standardError * math.Sqrt(float64(d.n)/float64(blocks))
+		noise := max(square(d.standardError)-d.between, 0) // the rest is the same however many blocks there are
+		error := math.Sqrt(noise*float64(d.n)/float64(blocks) + d.between)
 		if (t.Quantile(1-level/2)+t.Quantile(power))*error <= math.Log1p(difference) {
 			return blocks
 		}
@@ -249,11 +251,21 @@ func (m *moderated) adjust(o Options) {
 	}
 }
 
+// ofRuns sets the standard error of one arm's ratio of two runs.
+func (d *difference) ofRuns(sides []moderated, arm int, between Between) {
+	variance, uncertainty := spreadOver(sides, []int{arm, arm})
+	if between.Freedom > 0 {
+		uncertainty += square(between.Variance) / between.Freedom
+	}
+	d.between = between.Variance
+	d.of(max(variance, 0)+between.Variance, uncertainty)
+}
+
 // CompareUnpaired compares each arm of a run with the same arm of another run: old[arm][block],
 // new[arm][block]. Ratios are new ÷ old. The sides share no blocks, so what differs from block to
-// block is in the error, and what changed on the machine between the runs is in the ratio. What one
-// side lacks takes no part in the correction. It panics if the sides differ in their number of
-// arms.
+// block is in the error, and what changed on the machine between the runs is in the ratio: by how
+// much that may be, o.Between says. What one side lacks takes no part in the correction. It panics
+// if the sides differ in their number of arms.
 func CompareUnpaired(old, new [][]float64, o Options) []Ratio {
 	if len(old) != len(new) {
 		panic("stat: unpaired comparison of sides with different arms")
@@ -280,7 +292,7 @@ func CompareUnpaired(old, new [][]float64, o Options) []Ratio {
 		}
 		if d.n > 1 {
 			d.spread = math.Sqrt(sides[0].variance[a] + sides[1].variance[a])
-			d.of(spreadOver(sides, []int{a, a}))
+			d.ofRuns(sides, a, o.Between)
 		}
 		ratios[a] = d.ratio(o.level())
 		if !reference[a] {

@@ -14,6 +14,7 @@ var proceduresSimulated = simulated{
 	"testdata/procedures.json", "testdata/procedures-short.json", "../../../docs/error-rates.md", 1000, []simulation{
 		{"detect", simulateDetect, 2},
 		{"families", simulateFamilies, 1},
+		{"between", simulateBetween, 1},
 		{"twins", simulateTwins, 4},
 		{"trials", simulateTrials, 4},
 		{"odd-trials", simulateOddTrials, 1},
@@ -177,6 +178,94 @@ func simulateFamilies(t *testing.T, series int) table {
 		}
 		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(c.noise), change, shownText, inOneText,
 			wrongText, percent(wrongOther / n)})
+	}
+	return out
+}
+
+// simulateBetween compares two runs of stores that did not change, or of which one is 10 % slower, where
+// all arms of a run share a luck of their own, and drift from trial to trial, also through both runs.
+func simulateBetween(t *testing.T, series int) table {
+	out := table{Columns: []string{"what differs between the runs", "the null driver shares it", "noise", "blocks a run", "falsely changed",
+		"the same by the blocks alone", "−10 % shown", "the same by the blocks alone"}}
+	const stores = 2 // the null driver and the A/A arm beside them
+	for row, c := range []struct {
+		what          string
+		offset, drift float64 // of a run: the ratio's standard deviation; of a trial
+		fixed         float64 // by which the second run is slower
+		shared        bool
+		noise         float64
+		blocks        int
+		most, least   float64
+	}{
+		{"nothing", 0, 0, 0, true, 0.03, 5, 0.05, 0.8},
+		{"a drift of 0.1 % a trial", 0, 0.001, 0, true, 0.03, 5, 0.05, 0.8},
+		{"3 % slower", 0, 0, 0.03, true, 0.03, 5, 0.05, 0.8},
+		{"3 % slower", 0, 0, 0.03, false, 0.03, 5, 0.05, 0.8},
+		{"3 % (standard deviation)", 0.03, 0, 0, true, 0.03, 5, 0.05, 0.7},
+		{"3 % (standard deviation)", 0.03, 0, 0, false, 0.03, 5, 0.08, 0.7},
+		{"8 % slower", 0, 0, 0.08, true, 0.03, 5, 0.3, 0},
+		{"3 % slower, and a drift of 0.1 % a trial", 0, 0.001, 0.03, true, 0.03, 5, 0.1, 0.8},
+		{"3 % slower", 0, 0, 0.03, true, 0.03, 10, 0.05, 0.8},
+	} {
+		arms := stores + 2
+		run := func(r *rand.Rand, offset float64, first int) [][]float64 {
+			values := make([][]float64, arms)
+			for block := range c.blocks {
+				luck := simulatedRunBlocks * r.NormFloat64()
+				for place, arm := range r.Perm(arms) {
+					log := luck - c.drift*float64(first+block*arms+place) + c.noise*r.NormFloat64()
+					if arm < stores+1 || c.shared {
+						log += offset
+					}
+					values[arm] = append(values[arm], math.Exp(log))
+				}
+			}
+			return values
+		}
+		twin := func(values [][]float64) (ratios []float64) {
+			for b := range values[0] {
+				ratios = append(ratios, values[stores][b]/values[0][b])
+			}
+			return ratios
+		}
+		type result struct{ wrong, wrongAlone, shown, shownAlone bool }
+		var sum [4]float64
+		for _, o := range each("between", row, series, func(r *rand.Rand) (o result) {
+			offset := c.offset*r.NormFloat64() + math.Log(1-c.fixed)
+			old, new := run(r, 0, 0), run(r, offset, c.blocks*arms)
+			judge := func(between Between, change float64) (changed, any bool) {
+				slower := make([][]float64, stores)
+				for a := range slower {
+					slower[a] = append([]float64(nil), new[a]...)
+					for b := range slower[a] {
+						if a == 0 {
+							slower[a][b] *= change
+						}
+					}
+				}
+				ratios := CompareUnpaired(old[:stores], slower, Options{Between: between})
+				for _, ratio := range ratios {
+					any = any || ratio.Significant
+				}
+				return ratios[0].Significant && ratios[0].Value < 1, any
+			}
+			between := BetweenRuns(Control{old[stores+1], new[stores+1]}, Control{twin(old), twin(new)})
+			_, o.wrong = judge(between, 1)
+			_, o.wrongAlone = judge(Between{}, 1)
+			o.shown, _ = judge(between, 0.9)
+			o.shownAlone, _ = judge(Between{}, 0.9)
+			return o
+		}) {
+			for i, is := range []bool{o.wrong, o.wrongAlone, o.shown, o.shownAlone} {
+				sum[i] += float64(btoi(is))
+			}
+		}
+		n := float64(series)
+		within(t, fmt.Sprintf("between, %s, shared %v: false", c.what, c.shared), sum[0]/n, 0, c.most, series)
+		within(t, fmt.Sprintf("between, %s, shared %v: shown", c.what, c.shared), sum[2]/n, c.least, 1, series)
+		shares := map[bool]string{true: "yes", false: "no"}
+		out.Rows = append(out.Rows, []string{c.what, shares[c.shared], percent(c.noise), fmt.Sprint(c.blocks), percent(sum[0] / n), percent(sum[1] / n),
+			percent(sum[2] / n), percent(sum[3] / n)})
 	}
 	return out
 }

@@ -1,6 +1,6 @@
 package finding
 
-const moreBlocks = `{{if .too_many}}more blocks will not decide it: variation between blocks is too large{{else if .blocks}}run {{if eq .runs 2}}both{{else}}it{{end}} with {{plural .blocks "block" ""}}{{end}}`
+const moreBlocks = `{{if and .too_many (eq .runs 2)}}more blocks will not decide it; one run decides it that has both versions as stores{{else if .too_many}}more blocks will not decide it: variation between blocks is too large{{else if .blocks}}run {{if eq .runs 2}}both{{else}}it{{end}} with {{plural .blocks "block" ""}}{{end}}`
 
 // What `assay compare` says. Package compare makes it.
 var _ = register(
@@ -61,7 +61,7 @@ var _ = register(
 		Says: `Assay differs: {{clean .old}} and {{clean .new}}.`},
 	Entry{Example: CompareArmDiffersParams{Arm: "bbolt", Driver: false},
 		Says: `{{.arm}} has {{if .driver}}another driver{{else}}other options{{end}} in the new run.`},
-	Entry{Example: CompareUnpaired, Says: `The runs did not share blocks: changes of the machine between them count as differences.`,
+	Entry{Example: CompareUnpaired, Says: `The runs did not share blocks. For what the machine changed between them, an error of 2.5 % is added, or more where the null driver or the A/A arm moved.`,
 		Remedy: `run both versions as stores of one experiment`},
 )
 
