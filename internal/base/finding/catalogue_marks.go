@@ -47,6 +47,8 @@ const (
 
 	MarkBeganApart Code = "machine-disturbed starts-apart" // one of them, far from the phase's start
 
+	MarkConfined Code = "machine-disturbed confinement-changed" // of a process: CPUs, scheduling, cgroup, limits
+
 	MarkDamaged  Code = "damaged file"            // since it was recorded
 	MarkDataGone Code = "data-vanished directory" // the store's directory, while it ran
 
@@ -74,6 +76,7 @@ const (
 	FaultForeign    Code = "machine-disturbed cpu"
 	FaultThrottled  Code = "machine-disturbed throttled"
 	FaultApart      Code = "machine-disturbed starts"
+	FaultConfined   Code = "machine-disturbed confinement"
 )
 
 // Why a trial did not end; record.Trial.Cause. Each is a kind of NoResult.
@@ -211,6 +214,9 @@ var _ = register(
 	Entry{Example: MarkBeganApartParams{Processes: 20, ApartS: 1.2, Seconds: 10.0}, Fault: FaultApart,
 		Says: `the starts of {{plural .processes "process" ""}} were {{seconds .apart_s}} apart, in a phase of {{seconds .seconds}}`},
 
+	Entry{Example: MarkConfinedParams{What: "CPUs", From: "0,1", To: "1"}, Fault: FaultConfined,
+		Says: `something outside changed the {{.what}} of a process while the phase ran, from {{clean .from}} to {{clean .to}}`},
+
 	Entry{Example: MarkDamagedParams{File: "trials/b1-001-a/series.jsonl",
 		Text: "its digest is not the one that was sealed"},
 		Says: `{{.file}}: {{clean .text}}`},
@@ -331,6 +337,11 @@ type MarkBeganApartParams struct {
 
 func (MarkBeganApartParams) code() Code { return MarkBeganApart }
 
+// MarkConfinedParams are of what the system lets a process have.
+type MarkConfinedParams struct{ What, From, To string }
+
+func (MarkConfinedParams) code() Code { return MarkConfined }
+
 type MarkDamagedParams struct{ File, Text string }
 
 func (MarkDamagedParams) code() Code { return MarkDamaged }
@@ -404,6 +415,10 @@ var _ = register(
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: its processes did not begin together.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: their processes did not begin together.`,
 		Remedy: "use a longer phase or fewer processes, or stop other programs"},
+	Entry{Example: FaultParams{Code: FaultConfined, At: example, Trials: 1}, Severity: Warning, Machine: true,
+		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: something outside changed the CPUs, scheduling, cgroup or limits of its processes.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: something outside changed the CPUs, scheduling, cgroup or limits of their processes.`,
+		Remedy: "stop what moves or pins processes (taskset, cgclassify, prlimit, a tuning daemon)"},
 )
 
 // The causes. What the worker, the store or the system said stands in the parameter text.

@@ -122,3 +122,12 @@ func (p *Phase) agentMarks() (marks []finding.Mark) {
 	}
 	return marks
 }
+
+// confinedMarks returns a mark for each way in which something outside changed what the phase's processes
+// may have.
+func (p *Phase) confinedMarks() (marks []finding.Mark) {
+	for _, c := range p.Confined {
+		marks = append(marks, p.mark(finding.MarkConfinedParams{What: c.What, From: c.From, To: c.To}))
+	}
+	return marks
+}

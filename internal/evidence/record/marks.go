@@ -58,7 +58,7 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
 		}
 	}
-	marks = slices.Concat(marks, p.stopMarks(), p.agentMarks(), p.durabilityMarks(), p.machineMarks())
+	marks = slices.Concat(marks, p.stopMarks(), p.confinedMarks(), p.agentMarks(), p.durabilityMarks(), p.machineMarks())
 	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
 		marks = append(marks, p.mark(finding.MarkDriftParams{Clock: p.Clock, DriftNS: drift, Seconds: float64(p.ElapsedNS) / 1e9}))
 	}

@@ -206,9 +206,11 @@ type Phase struct {
 	Evicted *uint64            `json:"evicted,omitempty"` // records that the store says it removed by itself since the trial began; nil: it does not count them
 	Sizes   Sizes              `json:"sizes,omitzero"`    // after the phase and its drain
 	Process Process            `json:"process,omitzero"`
-	Stops   []Stop             `json:"stops,omitempty"`   // from outside
-	Syncs   *Syncs             `json:"syncs,omitempty"`   // nil: the durability class promises none
-	Machine *Machine           `json:"machine,omitempty"` // nil: not measured, as of a worker that died
+	Stops   []Stop             `json:"stops,omitempty"` // from outside
+	// Confined is what of the processes' CPUs, scheduling, cgroups and limits changed while the phase ran.
+	Confined []host.Confined `json:"confined,omitempty"`
+	Syncs    *Syncs          `json:"syncs,omitempty"`   // nil: the durability class promises none
+	Machine  *Machine        `json:"machine,omitempty"` // nil: not measured, as of a worker that died
 
 	// Agents are what each agent did, where agents did the phase: all else is of all of them together.
 	Agents []AgentShare `json:"agents,omitempty"`

@@ -147,6 +147,7 @@ type phase struct {
 type beginning struct {
 	usage    host.Usage
 	throttle host.Throttling
+	confined map[int]host.Confinement // of each process
 	written  diskWritten
 	synced   syncsDone
 }

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"maps"
 	"runtime"
+	"slices"
 
 	"assay/internal/base/clock"
 	"assay/internal/base/finding"
@@ -38,6 +40,9 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 	r.StartSpreadNS, r.Gone, r.Agents = p.workers.startSpreadNS(), p.workers.gone, agents
 	r.Faults, r.Forgot = happened, p.forgot || p.tested.forgets(happened)
 	r.Runtime, r.Telemetry = p.workers.told(), &p.read.telemetry
+	if !p.workers.died() {
+		r.Confined = p.confined()
+	}
 	r.Stops = p.phaseStops()
 	r.Syncs = p.syncs.of(&r, p.began.synced)
 	if !p.workers.died() {
@@ -46,6 +51,39 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 		r.Machine.Tolerate(p.holdings.experiment.BusyMachine == experiment.BusyMachineTell)
 	}
 	return r, problems
+}
+
+// confinement is what the system lets the phase's processes have now: the workers of this machine, and the
+// trial's servers.
+func (p *phase) confinement() map[int]host.Confinement {
+	pids := p.clients.Pids()
+	if p.faults == nil { // servers that are killed begin anew
+		pids = append(pids, p.tested.servers.PIDs...)
+	}
+	all := map[int]host.Confinement{}
+	for _, pid := range pids {
+		if c, known := host.ConfinementOf(pid); known {
+			all[pid] = c
+		}
+	}
+	return all
+}
+
+// confined is what has changed of it since the phase began, of each kind once.
+func (p *phase) confined() (changed []host.Confined) {
+	now := p.confinement()
+	for _, pid := range slices.Sorted(maps.Keys(p.began.confined)) {
+		after, there := now[pid]
+		if !there {
+			continue
+		}
+		for _, one := range after.Since(p.began.confined[pid]) {
+			if !slices.ContainsFunc(changed, func(c host.Confined) bool { return c.What == one.What }) {
+				changed = append(changed, one)
+			}
+		}
+	}
+	return changed
 }
 
 // counted is what the final counters say.

@@ -48,6 +48,8 @@ func driversHere() []store.Driver {
 		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},
 		standIn{name: "roomless", kind: store.Embedded, class: store.D0, fails: errors.New("write x: no space left on device")},
 		standIn{name: "vanishing", kind: store.Embedded, class: store.D0, gone: true},
+		standIn{name: "pinned", kind: store.Memory, class: store.D0, rests: func() { pin(1 << 16) }},
+		standIn{name: "pins-one", kind: store.Memory, class: store.D0, rests: func() { pin(1) }},
 		standIn{name: "dozing", kind: store.Memory, class: store.D0, rests: func() { time.Sleep(restTime) }},
 		standIn{name: "halted", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getpid()) }},
 		standIn{name: "halted-with-assay", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},

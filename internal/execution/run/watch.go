@@ -70,6 +70,7 @@ func (p *phase) watch(ctx context.Context) error {
 func (p *phase) observeBeginning() {
 	p.began.written = p.writes.onDisk()
 	p.began.throttle = p.sampler.Throttling()
+	p.began.confined = p.confinement()
 	if p.writes.server != nil {
 		if why := p.writes.server(); why != "" {
 			p.sampler.IgnoreServerWrites(why)
