@@ -22,7 +22,6 @@ type simulated struct {
 	threads  []simulatedThread
 	recorded [][]counters.Recorded
 	skips    bool // each scan leaves out its first record, and takes the next
-	skipped  int  // of what scans left out, records that were there before the scan's thread began it
 }
 
 type simulatedThread struct {
