@@ -237,7 +237,7 @@ func formsOf(d store.Description, p server.Program) (forms []form) {
 		} else {
 			add(client, form{changes: Loop | Driver})
 		}
-		if has(p.Options, "login") {
+		if has(p.Options, "tls") { // those without it demand a login in each form
 			add(client, form{name: "guarded", changes: Connections, crossed: another, server: map[string]string{"tls": "true", "login": "true"}})
 		}
 		if has(d.Options, "hashing") {

@@ -15,28 +15,36 @@ import (
 	"assay/store"
 )
 
-// TestBatchLimitIsTheLibrarys takes a batch of the claimed size, and refuses one more record than
-// that, whole.
+// TestBatchLimitIsTheLibrarys takes batches of the claimed bytes, of many small records and of few large
+// ones, by default and with another memtable. Of a batch of twice as many nothing is taken.
 func TestBatchLimitIsTheLibrarys(t *testing.T) {
 	driver := badger.Driver{}
-	d := driver.Describe()
-	_, h := drivertest.Open(t, driver, drivertest.Config(t, d, store.D1, nil))
-	batch := func(n int) []store.Write {
-		writes := make([]store.Write, n)
-		for i := range writes {
-			writes[i].Key = binary.BigEndian.AppendUint32(nil, uint32(i))
+	for _, memtable := range []string{"64MiB", "16MiB"} {
+		given := map[string]string{"memtable_bytes": memtable}
+		d, err := driver.Describe().WithOptions(given)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return writes
-	}
-	batcher := h.(store.Batcher)
-	if err := batcher.Apply(batch(d.BatchMax + 1)); !errors.Is(err, engine.ErrTxnTooBig) {
-		t.Errorf("a batch of %d records: %v", d.BatchMax+1, err)
-	}
-	if _, err := h.Get([]byte{0, 0, 0, 1}, nil); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a part of a refused batch is there: %v", err)
-	}
-	if err := batcher.Apply(batch(d.BatchMax)); err != nil {
-		t.Errorf("a batch of %d records: %v", d.BatchMax, err)
+		for _, value := range []int{0, 20000} {
+			_, h := drivertest.Open(t, driver, drivertest.Config(t, d, store.D1, given))
+			batch := func(n int) []store.Write {
+				writes := make([]store.Write, n)
+				for i := range writes {
+					writes[i].Key, writes[i].Value = binary.BigEndian.AppendUint32(nil, uint32(i)), make([]byte, value)
+				}
+				return writes
+			}
+			batcher, most := h.(store.Batcher), d.BatchFits(4+value)
+			if err := batcher.Apply(batch(2 * most)); !errors.Is(err, engine.ErrTxnTooBig) {
+				t.Errorf("memtable %s: a batch of %d records of %d bytes: %v", memtable, 2*most, value, err)
+			}
+			if _, err := h.Get([]byte{0, 0, 0, 1}, nil); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("a part of a refused batch is there: %v", err)
+			}
+			if err := batcher.Apply(batch(most)); err != nil {
+				t.Errorf("memtable %s: a batch of %d records of %d bytes: %v", memtable, most, value, err)
+			}
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ func TestFindsAreHeldAgainstWhatWasThere(t *testing.T) {
 			marked := false
 			for _, m := range trial.CountedMarks() {
 				marked = marked || m.Code == finding.MarkFindsMissing
-				if !c.found {
+				if !c.found && !m.Machine() {
 					t.Errorf("an honest store is marked: %+v", m)
 				}
 			}
