@@ -324,7 +324,7 @@ func (p *page) section(s model.Section, b budget, used *drawn) {
 type drawn struct {
 	result *model.Result
 	parts  []column.Part
-	left   bool // intervals and what stands beside rates did not fit
+	left   []string // intervals, or what stands beside rates, that did not fit in some grid
 }
 
 func (d *drawn) text() string {
@@ -338,8 +338,8 @@ func (d *drawn) text() string {
 	if text != "" {
 		text += "."
 	}
-	if d.left {
-		text = strings.TrimSpace(text + " Intervals, p99: --full.")
+	if len(d.left) > 0 {
+		text = strings.TrimSpace(text + " " + format.Capital(strings.Join(d.left, ", ")) + ": --full.")
 	}
 	return text
 }
@@ -406,14 +406,22 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 			columns = append(columns, within)
 		}
 	}
-	room := gridWidth(prepared(columns)) <= p.width
 	kept, _ := fitting(prepared(columns), p.width)
+	for _, c := range columns {
+		name := c.title
+		if c.keep == keepInterval {
+			name = "intervals"
+		}
+		fits := slices.ContainsFunc(kept, func(k gridColumn) bool { return k.keep == c.keep })
+		if c.extra && !fits && !slices.Contains(used.left, name) {
+			used.left = append(used.left, name)
+		}
+	}
 	if !slices.ContainsFunc(kept, func(c gridColumn) bool { return c.keep == keepInterval }) {
 		hideIntervals(parts)
 	}
 	used.parts = append(used.parts, parts...)
 	lines, dropped := grid(columns, p.width, p.paint, func(int) lipgloss.Style { return p.plain })
-	used.left = used.left || !room
 	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })
 	p.add(lines...)
 	if more > 0 {
