@@ -47,12 +47,13 @@ type thread struct {
 	recorded []counters.Recorded // room for the history
 	watching bool                // what is read is to be known: in a verify phase, and at recorded entries
 	saw      uint64              // what was read while watching: a version or an Observed… word
-	finding  findState
 
 	zeroVersions, verify bool
 	sample               []byte // of the null driver: the value that stands for what a store would return
 	startNS              int64
 	endNS                int64
+
+	finding findState // last: what each operation looks at lies together
 }
 
 // target is a handle and what it can do, asserted once.
