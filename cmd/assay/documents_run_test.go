@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/internal/testkit/recordtest"
 )
 
 // shownPages are the pages whose commands are executed, and what a reader has before the first of them:
@@ -94,11 +96,12 @@ func TestDocumentsWorkAsTyped(t *testing.T) {
 		executable(t, filepath.Join(tools, "jq"), "#!/bin/bash\ncat >/dev/null\n")
 	}
 	measured := filepath.Join(tools, "measured")
-	text := "name: measured\nstores: [{driver: memory, name: bbolt}, {driver: memory, name: pebble}, {driver: memory, name: before}, {driver: memory, name: after}]\n" +
-		"records: 100\ndurability: D0\nblocks: 1\nbusy_machine: tell\nphases: [{name: load, load: true}, {name: put, mix: {update: 1}, for: 60ms}]\n"
-	if e := assayIn(t, tools, text, "run", "-", "--out", measured, "--quiet"); e.status != 0 && e.status != exitTrials {
-		t.Fatalf("%d\n%s", e.status, e.stderr)
+	shape := quiet(100e3)
+	shape.Seconds, shape.Arms = 5, nil
+	for _, name := range []string{"bbolt", "pebble", "before", "after"} {
+		shape.Arms = append(shape.Arms, recordtest.Arm{Name: name, PutRate: 100e3, GetRate: 200e3, Noise: 0.01, BlockNoise: 0.001, DiskFactor: 1})
 	}
+	makeRun(measured, shape)
 	for page, has := range shownPages {
 		t.Run(strings.ReplaceAll(page, "/", "-"), func(t *testing.T) {
 			t.Parallel()

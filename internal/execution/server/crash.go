@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -52,7 +53,8 @@ func (i *Instance) crash(halted func()) error {
 // Halt stops all processes, the first one before those that it has started, and returns them once
 // none of their threads runs.
 func (i *Instance) Halt() (processes []int, err error) {
-	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil {
+	// One that has just ended by itself runs no more than one that is stopped.
+	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return nil, err
 	}
 	processes = i.Processes()
