@@ -156,6 +156,6 @@ func detectServerLeft(run *record.Run, _ []*facts.Table) (found []finding.Findin
 	}
 	return s.findings(run, func(_ sighting, seen *sighted[store.Left]) finding.Parameters {
 		last := seen.facts[len(seen.facts)-1]
-		return finding.ServerLeftParams{At: seen.at, State: last.State, Undo: last.Undo}
+		return finding.ServerLeftParams{At: seen.at, State: last.State, Undo: last.Undo, Known: facts.Undo(last) != nil}
 	})
 }

@@ -664,10 +664,10 @@ var _ = register(
 
 // Servers that outlive the run.
 var _ = register(
-	Entry{Example: ServerLeftParams{At: example, State: "it refuses everybody's writes", Undo: []string{"etcdctl alarm disarm"}}, Severity: Grave,
+	Entry{Example: ServerLeftParams{At: example, State: "it refuses everybody's writes", Undo: []string{"etcdctl alarm disarm"}, Known: true}, Severity: Grave,
 		Says:   `The server of {{.arm}} is not as it was before the run ({{.place}}): {{clean .state}}.`,
 		Many:   `The servers of {{list .Arms}} are not as they were before the run.`,
-		Remedy: `it stays so for all who use the server{{if has .undo}}, until you run: {{range $i, $u := .undo}}{{if $i}}; {{end}}{{clean $u}}{{end}}{{end}}`},
+		Remedy: `it stays so for all who use the server{{if has .undo}}, until you run{{if not .known}}, as its driver says{{end}}: {{range $i, $u := .undo}}{{if $i}}; {{end}}{{clean $u}}{{end}}{{end}}`},
 	Entry{Example: SeenServerLeftParams{State: "it refuses everybody's writes"}, Says: `{{clean .state}}`},
 )
 
@@ -676,6 +676,7 @@ type ServerLeftParams struct {
 	At
 	State string
 	Undo  []string
+	Known bool // Assay knows these commands: they are not its driver's word alone
 }
 
 func (ServerLeftParams) code() Code { return ServerLeft }

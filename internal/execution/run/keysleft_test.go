@@ -17,9 +17,12 @@ import (
 
 	"assay/drivers"
 	"assay/internal/base/owned"
+	"assay/internal/execution/control"
 	"assay/internal/execution/event"
 	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/read"
+	"assay/internal/experiment/trace"
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/drivertest"
 	"assay/internal/testkit/servertest"
@@ -326,4 +329,18 @@ func TestKeysOfASilentServerAreTold(t *testing.T) {
 		t.Error("no key is left: the test tests nothing")
 	}
 	s.clean(t, root)
+}
+
+// What a killed or interrupted removal has taken from its note already is an empty span: it is passed over,
+// and the keys after it are deleted.
+func TestRemovingPassesOverWhatIsDone(t *testing.T) {
+	t.Parallel()
+	open := control.Open{Driver: "memory", First: true, Durability: store.D0, Handles: control.HandlesPerThread, Threads: removeThreadsMin}
+	k := &serverKeys{Store: "memory", Namespace: "0a0b0c0d", Open: open,
+		Prepare: &control.Prepare{Phase: "remove keys", Keys: keyval.KeyShape{Format: keyval.Decimal, Prefix: "0a0b0c0d", Digits: 12},
+			Values: keyval.ValueShape{PoolBytes: removePoolBytes, LengthMax: 40, TrialTag: 1}, Clock: "monotonic"},
+		Spans: trace.Spans{{From: 7, Below: 7}, {From: 9, Below: 12}, {From: 20, Below: 20}}}
+	if err := k.remove(t.Context(), []string{os.Args[0], "worker"}, time.Minute); err != nil || len(k.Spans) > 0 {
+		t.Errorf("%v; %d spans are left", err, len(k.Spans))
+	}
 }

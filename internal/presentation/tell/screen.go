@@ -493,12 +493,13 @@ func undoOf(run *record.Run) (next []model.Next) {
 		name := run.Experiment.Stores[planned.Store].Name
 		for _, left := range trial.Left {
 			what := [2]string{name, left.State}
-			if _, known := at[what]; !known && len(left.Undo) > 0 {
+			undo := facts.Undo(left)
+			if _, known := at[what]; !known && len(undo) > 0 {
 				at[what] = len(next)
 				next = append(next, model.Next{Why: finding.New(finding.NextParams{Code: finding.NextUndo, Arm: name})})
 			}
-			if len(left.Undo) > 0 {
-				next[at[what]].Command = strings.Join(left.Undo, " && ")
+			if len(undo) > 0 {
+				next[at[what]].Command = strings.Join(undo, " && ")
 			}
 		}
 	}
