@@ -14,7 +14,7 @@ type detector func(run *record.Run, tables []*facts.Table) []finding.Finding
 // of the arm at its Where (of every phase of the cell where Where has none). afterRanks see
 // everything.
 var (
-	beforeRanks = []detector{LessWork, detectNotOnDisk, detectSharedLiars}
+	beforeRanks = []detector{LessWork, detectNotOnDisk, detectSharedLiars, detectWorkedBefore}
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
 		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectRanOut, detectConflicts, detectServerShares,

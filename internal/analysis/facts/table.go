@@ -113,6 +113,9 @@ type Observation struct {
 	latencies *Latencies // once asked for
 }
 
+// CeilingArm is the null driver of the row's worker; "": it has none.
+func (r *Row) CeilingArm() string { return r.ceilingArm }
+
 // Reason is why a row can't be ranked.
 type Reason struct {
 	Kind       ReasonKind

@@ -6,7 +6,9 @@ const (
 	TrialFailed      Code = "trial-failed"
 	TrialsMissing    Code = "trials-missing"
 	RunIncomplete    Code = "run-incomplete"
-	RanOut           Code = "ran-out-of-records"         // deletes removed the records, and operations had nothing to do
+	RanOut           Code = "ran-out-of-records" // deletes removed the records, and operations had nothing to do
+	WorkedBefore     Code = "worked-before-start"
+	SeenWorkedBefore Code = "worked-before-start seen"
 	LessWork         Code = "did-less-work"              // fewer records an operation, or more misses, than the trace or the others
 	WorkIncomparable Code = "did-less-work incomparable" // likewise, but the data depends on the arm's speed
 	NotOnDisk        Code = "not-on-disk"                // files are too small for what a class that survives the process acknowledged
@@ -115,6 +117,13 @@ func (RunIncompleteParams) code() Code { return RunIncomplete }
 
 // Work and data.
 var _ = register(
+	Entry{Example: WorkedBeforeParams{At: example, SeenWorkedBeforeParams: SeenWorkedBeforeParams{BeforeS: 1.6, OthersS: 0.02, DuringS: 3.1}}, Severity: Grave,
+		Says: `{{.arm}} worked before its time began in {{.place}}: its worker used {{seconds .before_s}} of CPU time once it was told to prepare, ` +
+			`{{seconds .others_s}} is usual, {{seconds .during_s}} in the phase.`,
+		Many:   `{{list .Arms}} worked before their time began in {{list .Places}}.`,
+		Remedy: "what a store does between prepare and run is in no rate: let it do its work with the operations"},
+	Entry{Example: SeenWorkedBeforeParams{BeforeS: 1.6, OthersS: 0.02, DuringS: 3.1},
+		Says: `{{seconds .before_s}} of CPU time before its start ({{seconds .others_s}} is usual), {{seconds .during_s}} after it`},
 	Entry{Example: PlaceParams{Code: LessWork, At: example}, Severity: Grave,
 		Says:   `{{.arm}} did less work than the trace asks for in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}} did less work than the trace asks for in {{list .Places}}; no rank there.`,
@@ -477,6 +486,21 @@ type WakeUpsParams struct {
 }
 
 func (WakeUpsParams) code() Code { return WakeUps }
+
+// WorkedBeforeParams are of an arm whose worker did work before the phase's time began; those of the trial in
+// which it was most.
+type WorkedBeforeParams struct {
+	At
+	SeenWorkedBeforeParams
+}
+
+func (WorkedBeforeParams) code() Code { return WorkedBefore }
+
+// SeenWorkedBeforeParams are of one trial: seconds of CPU time that the worker used from the request to prepare
+// up to that to run, what is usual there, and what it used in the phase.
+type SeenWorkedBeforeParams struct{ BeforeS, OthersS, DuringS float64 }
+
+func (SeenWorkedBeforeParams) code() Code { return SeenWorkedBefore }
 
 // SlowOpenParams are of an arm whose store took long to open; Seconds is the longest.
 type SlowOpenParams struct {

@@ -465,6 +465,13 @@ type Process struct {
 	HostWriteSource       string  `json:"host_write_source,omitempty"`        // WritesOfProcess, WritesOfDisk or WritesOfServer; "": not measured
 	HostWriteWhy          string  `json:"host_write_not_measured,omitempty"`  // why it was not measured; "" if it was
 
+	// What the workers used between the request to prepare the phase and that to run it, and after it up
+	// to the end of its drain: work that its time does not have.
+	CPUSecondsBefore     *float64 `json:"cpu_seconds_before,omitempty"`
+	HostWriteBytesBefore *uint64  `json:"host_write_bytes_before,omitempty"`
+	HostReadBytesBefore  *uint64  `json:"host_read_bytes_before,omitempty"`
+	CPUSecondsAfter      *float64 `json:"cpu_seconds_after,omitempty"`
+
 	// Of the server under test, the processes below it included; several servers together. See
 	// MemoryBytes and CPU.
 	ServerCPUSeconds    *float64 `json:"server_cpu_seconds,omitempty"`

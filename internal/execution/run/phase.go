@@ -100,7 +100,12 @@ func runPhase(ctx context.Context, in *phaseInput) (out phaseOutcome, err error)
 	drained, drainErr := in.holdings.drain(out.done)
 	out.err = cmp.Or(out.err, drainErr)
 	drained.note(&out.result)
-	out.result.Process.HostWriteBytesDrained, _, _ = in.writes.since(p.began.written, in.sampler.Sample().Since(p.began.usage))
+	interval := in.sampler.Sample().Since(p.began.usage)
+	out.result.Process.HostWriteBytesDrained, _, _ = in.writes.since(p.began.written, interval)
+	if during, all := out.result.Process.CPUSeconds, interval.CPUSeconds; during != nil && all != nil && !in.remote {
+		after := max(*all-*during, 0)
+		out.result.Process.CPUSecondsAfter = &after
+	}
 	out.short, out.outside = p.notDone(&out.result), p.heldOutside(&out.result)
 	return out, nil
 }
@@ -145,6 +150,7 @@ type phase struct {
 
 // beginning is what the machine had done when the phase began.
 type beginning struct {
+	asked    host.Usage // when the processes were asked to prepare
 	usage    host.Usage
 	throttle host.Throttling
 	confined map[int]host.Confinement // of each process
@@ -179,6 +185,7 @@ func beginPhase(in *phaseInput) (*phase, error) {
 	}
 	var told []string
 	if err = p.workers.deal(in.layout, in.numbers); err == nil {
+		p.began.asked = in.sampler.Sample()
 		told, err = p.workers.prepare(&request)
 	}
 	files.Forget()

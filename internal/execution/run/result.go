@@ -119,6 +119,10 @@ func (p *phase) counted() (record.Phase, [][]finding.Message) {
 func (p *phase) process(now host.Usage) (used record.Process) {
 	interval := now.Since(p.began.usage)
 	used.CPUSeconds, used.MajorFaults, used.HostReadBytes = interval.CPUSeconds, interval.MajorFaults, interval.HostReadBytes
+	if !p.remote {
+		before := p.began.usage.Since(p.began.asked)
+		used.CPUSecondsBefore, used.HostWriteBytesBefore, used.HostReadBytesBefore = before.CPUSeconds, before.HostWriteBytes, before.HostReadBytes
+	}
 	p.read.most.see(now)
 	p.tested.used(&used, interval, p.read.most.server, p.read.most.shared)
 	used.HostWriteBytes, used.HostWriteSource, used.HostWriteWhy = p.writes.since(p.began.written, interval)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"assay/internal/base/histogram"
 	"assay/internal/base/memfile"
 	"assay/internal/evidence/counters"
+	"assay/internal/evidence/host"
 	"assay/internal/execution/control"
 	"assay/internal/experiment/trace"
 	"assay/worker"
@@ -40,6 +42,9 @@ type lie struct {
 	past    func(*trace.File, *counters.File, int, []counters.Recorded) // changes what a thread has recorded, and its counters
 	reply   func(request control.Request, line []byte) []byte
 }
+
+// EarlyWork is the CPU time that a worker of kind works-early uses before each phase.
+const EarlyWork = 500 * time.Millisecond
 
 var lies = map[string]lie{
 	"counts-twice": {count: func(c *counters.File) {
@@ -88,6 +93,12 @@ var lies = map[string]lie{
 	}},
 	"counts-items": {count: func(c *counters.File) {
 		eachSlot(c, func(slot *counters.Slot) { slot.Items *= 10 })
+	}},
+	"works-early": {prepare: func(*control.Prepare) { // as one would that does its writes before its time begins
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for began := host.ThreadCPU(); host.ThreadCPU()-began < EarlyWork; {
+		}
 	}},
 	"counts-early-end": {count: func(c *counters.File) { c.SetEndNS(c.StartNS() + 1) }},
 	// A machine that has just begun has no hour behind it.
