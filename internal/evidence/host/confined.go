@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ type Confinement struct {
 	Scheduling string // policy and nice value of its first thread
 	Cgroups    string
 	Limits     string // resource limits
+	Groups     string // what its cgroups let it have, a line for each file
 }
 
 // Confined is something of a process's confinement that changed: What is one of the Confined… words.
@@ -32,7 +34,35 @@ const (
 	ConfinedScheduling = "scheduling"
 	ConfinedCgroup     = "cgroup"
 	ConfinedLimits     = "limits"
+	ConfinedGroup      = "cgroup's limits"
 )
+
+// groupFiles are the files of each controller that limit what is in a cgroup, of version 1 and of 2.
+var groupFiles = map[string][2][]string{
+	"cpu":    {{"cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.shares"}, {"cpu.max", "cpu.weight"}},
+	"memory": {{"memory.limit_in_bytes"}, {"memory.max", "memory.high"}},
+	"blkio":  {{"blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device", "blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"}, nil},
+	"io":     {nil, {"io.max", "io.weight"}},
+}
+
+// groupLimits reads them of the cgroups that a process is in, up to where they are mounted.
+func groupLimits(r roots, pid int) string {
+	var lines []string
+	for _, controller := range slices.Sorted(maps.Keys(groupFiles)) {
+		groups, version, err := groupsOf(r, pid, controller, "")
+		if err != nil {
+			continue // nothing of it limits
+		}
+		for _, group := range groups {
+			for _, file := range groupFiles[controller][version-1] {
+				if text := strings.Fields(readString(filepath.Join(group, file))); len(text) > 0 {
+					lines = append(lines, file+" of "+group+": "+strings.Join(text, " "))
+				}
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
 
 // confinedTasksMax bounds how many threads of a process are looked at.
 const confinedTasksMax = 1024
@@ -50,7 +80,7 @@ func confinementOf(r roots, pid int) (c Confinement, known bool) {
 	known = true
 	c.Cgroups, c.Limits = text("cgroup"), text("limits")
 	c.Scheduling = schedulingOf([]byte(text("stat")))
-	c.CPUs = allowedCPUs(directory)
+	c.CPUs, c.Groups = allowedCPUs(directory), groupLimits(r, pid)
 	return c, known && c.Scheduling != "" && c.CPUs != ""
 }
 
@@ -124,8 +154,9 @@ func (c Confinement) Since(before Confinement) (changed []Confined) {
 	for _, one := range []struct{ what, from, to string }{
 		{ConfinedCPUs, before.CPUs, c.CPUs}, {ConfinedScheduling, before.Scheduling, c.Scheduling},
 		{ConfinedCgroup, before.Cgroups, c.Cgroups}, {ConfinedLimits, before.Limits, c.Limits},
+		{ConfinedGroup, before.Groups, c.Groups},
 	} {
-		if one.from != one.to {
+		if moved := one.what == ConfinedGroup && before.Cgroups != c.Cgroups; one.from != one.to && !moved {
 			from, to := unlikeLines(one.from, one.to)
 			changed = append(changed, Confined{one.what, from, to})
 		}

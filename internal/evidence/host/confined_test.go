@@ -57,6 +57,24 @@ func TestConfinement(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
+	group := t.TempDir()
+	for _, limit := range []string{"157286400\n", "1073741824\n"} {
+		if err := os.MkdirAll(filepath.Join(group, "assay", "a"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(group, "assay", "memory.limit_in_bytes"), []byte(limit), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		limited := read(func(root string) {
+			write(root, "../self/mountinfo", "30 24 0:27 / "+group+" rw - cgroup cgroup rw,memory\n")
+		})
+		file := "memory.limit_in_bytes of " + filepath.Join(group, "assay") + ": "
+		if limit[0] == '1' && limit[1] == '5' {
+			before = limited
+		} else if got, want := limited.Since(before), []Confined{{ConfinedGroup, file + "157286400", file + "1073741824"}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("a cgroup's limit that is raised: %+v, want %+v", got, want)
+		}
+	}
 	root := t.TempDir()
 	write(root, "cgroup", "9:memory:/\n")
 	write(root, "limits", "Limit\n")

@@ -101,15 +101,19 @@ func (t Throttling) Since(earlier Throttling) Throttled {
 	return d
 }
 
-// cpuGroups returns the cgroups of the cpu controller that a process is in, the innermost first, up to
-// the point at which they are mounted, and the version of their files.
+// cpuGroups are [groupsOf] the cpu controller.
 func cpuGroups(r roots, pid int) (groups []string, version int, err error) {
+	return groupsOf(r, pid, "cpu", "that no quota can be seen")
+}
+
+// groupsOf returns the cgroups of a controller that a process is in, the innermost first, up to the
+// point at which they are mounted, and the version of their files. so is what follows where there are none.
+func groupsOf(r roots, pid int, controller, so string) (groups []string, version int, err error) {
 	seen := mounts.Parse(readString(filepath.Join(r.proc, "self", "mountinfo")))
 	membership, err := bounded.Kernel(filepath.Join(r.proc, strconv.Itoa(pid), "cgroup"))
 	if err != nil {
 		return nil, 0, fmt.Errorf("find the cgroup of process %d: %w", pid, err)
 	}
-	const controller = "cpu"
 	version = 1
 	point, path, found := cgroupV1(seen, string(membership), controller)
 	if !found {
@@ -117,7 +121,7 @@ func cpuGroups(r roots, pid int) (groups []string, version int, err error) {
 		point, path, found = cgroupV2(seen, string(membership), controller)
 	}
 	if !found {
-		return nil, 0, errors.New("the cpu controller of cgroups is not mounted, so that no quota can be seen")
+		return nil, 0, fmt.Errorf("the %s controller of cgroups is not mounted, so %s", controller, so)
 	}
 	innermost := filepath.Join(point, path)
 	if !strings.HasPrefix(innermost+"/", point+"/") || !exists(innermost) {
