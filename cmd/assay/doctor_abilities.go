@@ -35,6 +35,7 @@ func abilitiesOf(directory string) []ability {
 		powerCutAbility(checkPowerCut(directory, powercut.DefaultFileSystem), checkPowerCut(directory, powercut.Strict)),
 		coldAbility(dropFreshPages(directory)),
 		writesAbility(host.CheckWriteCount(directory)),
+		syncsAbility(host.CheckSyncCalls(directory)),
 		nativeAbility(unusable(natives)),
 		jvmAbility(unusable(jvmPrograms)),
 		rustAbility(cargoVersion()),
@@ -133,6 +134,16 @@ func writesAbility(perByte *float64, why string) ability {
 		a.state = "not measured"
 		a.lacks = "Host writes and write amplification are not measured here: " + why + "."
 		a.remedy = "disk_quota_by: mount gives each trial a loop device with an exact counter."
+	}
+	return a
+}
+
+func syncsAbility(err error) ability {
+	a := ability{name: "sync calls", state: "counted by the kernel's tracepoints"}
+	if err != nil {
+		a.state = "not counted"
+		a.lacks = "What a store says to have synced is held against the disk's own counters alone: " + err.Error() + "."
+		a.remedy = "Run as root on ext4, XFS or btrfs (in a container: --privileged), or let the user read a tracefs: mount -t tracefs tracefs /sys/kernel/tracing."
 	}
 	return a
 }

@@ -4,6 +4,7 @@ package linux
 
 import (
 	"errors"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -108,4 +109,5 @@ func Syncfs(int) error                                                { return e
 func Unshare(int) error                                               { return errors.ErrUnsupported }
 func Waitid(int, int, *struct{}, int, *unix.Rusage) error             { return errors.ErrUnsupported }
 func DieWithParent(*syscall.SysProcAttr, syscall.Signal)              {}
+func DetachedMount(string) (*os.File, error)                          { return nil, errors.ErrUnsupported }
 func StatCached(string, *unix.Stat_t) error                           { return errors.ErrUnsupported }

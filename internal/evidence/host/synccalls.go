@@ -91,7 +91,8 @@ func NewSyncCalls(pids []int, paths ...string) (c *SyncCalls, err error) {
 	return c, nil
 }
 
-// tracepoint returns the number of one. Reading it takes a tracefs that is mounted, and the right to.
+// tracepoint returns the number of one. Reading it takes a tracefs that is mounted and the right to, or to
+// be root: it is mounted then for this process alone, for as long as it is read.
 func tracepoint(r roots, name string) (uint64, error) {
 	mounts, err := bounded.Kernel(filepath.Join(r.proc, "self/mounts"))
 	if err != nil {
@@ -99,14 +100,32 @@ func tracepoint(r roots, name string) (uint64, error) {
 	}
 	for line := range strings.Lines(string(mounts)) {
 		if fields := strings.Fields(line); len(fields) > 2 && fields[2] == "tracefs" {
-			text, err := bounded.Kernel(filepath.Join(fields[1], "events", name, "id"))
-			if err != nil {
-				return 0, err
-			}
-			return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+			return tracepointIn(fields[1], name)
 		}
 	}
-	return 0, errors.New("no tracefs is mounted")
+	root, err := linux.DetachedMount("tracefs")
+	if err != nil {
+		return 0, fmt.Errorf("no tracefs is mounted, and it can't be: %w", err)
+	}
+	defer root.Close()
+	return tracepointIn(fmt.Sprintf("/proc/self/fd/%d", root.Fd()), name)
+}
+
+func tracepointIn(tracefs, name string) (uint64, error) {
+	text, err := bounded.Kernel(filepath.Join(tracefs, "events", name, "id"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+}
+
+// CheckSyncCalls says why the syncs of processes that write below a directory can't be counted; nil: they can.
+func CheckSyncCalls(directory string) error {
+	c, err := NewSyncCalls([]int{os.Getpid()}, directory)
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }
 
 func threadsOf(pids []int) (threads []int, err error) {
