@@ -135,7 +135,7 @@ var _ = register(
 	Entry{Example: RanOutParams{At: example, Share: 0.97, Records: 5000, Seconds: Known(0.05)}, Severity: Warning,
 		Says: `{{.arm}}: {{percent .share}} of the operations in {{.place}} had nothing to do, because deletes had removed the records{{if .seconds}} within {{seconds .seconds}}{{end}}.` +
 			`{{if not .fixed}} A rate there is no work, and has no rank.{{end}}`,
-		Many: `{{list .Arms}}: up to {{percent .max_share}} of the operations in {{list .Places}} had nothing to do, because deletes had removed the records.` +
+		Many: `{{list .Arms}}: up to {{percent .max_share}} of the operations in {{list .Places}} had nothing to do, because deletes had removed the records{{if has .max_seconds}} within {{seconds .max_seconds}}{{end}}.` +
 			`{{if not .fixed}} A rate there is no work, and has no rank.{{end}}`,
 		Also:   []Parameters{RanOutParams{At: example, Share: 0.37, Records: 5000, Fixed: true}},
 		Remedy: `give the phase a number of operations that its {{count .records}} records last for (operations: {{count .records}}), or more records`},
