@@ -173,6 +173,7 @@ type Abilities struct {
 	Explain        bool `json:"explain,omitempty"`
 	Increment      bool `json:"increment,omitempty"`
 	Async          bool `json:"async,omitempty"`
+	DeletePrefix   bool `json:"delete_prefix,omitempty"`
 }
 
 // List returns the names of the abilities that are there.
@@ -185,6 +186,7 @@ func (a Abilities) List() []string {
 		{"batch", a.Batch}, {"scan", a.Scan}, {"add", a.Add}, {"compare_and_swap", a.CompareAndSwap},
 		{"sync", a.Sync}, {"inspect", a.Inspect}, {"records", a.Records}, {"query", a.Query}, {"count", a.Count},
 		{"modify", a.Modify}, {"delete_query", a.DeleteQuery}, {"increment", a.Increment}, {"explain", a.Explain}, {"async", a.Async},
+		{"delete_prefix", a.DeletePrefix},
 	} {
 		if ability.has {
 			names = append(names, ability.name)
@@ -210,6 +212,7 @@ func Probe(s Store, h Handle) Abilities {
 	_, a.Explain = h.(Explainer)
 	_, a.Increment = h.(Incrementer)
 	_, a.Async = s.(Asynchronous)
+	_, a.DeletePrefix = h.(PrefixDeleter)
 	return a
 }
 

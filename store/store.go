@@ -14,6 +14,8 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +105,28 @@ type CompareAndSwapper interface {
 	// CompareAndSwap stores value if the value of key is old. It returns an error that wraps
 	// [ErrConflict] if it is another, and [ErrNotFound] if there is none.
 	CompareAndSwap(key, old, value []byte) error
+}
+
+// PrefixDeleter is a [Handle] that can delete records by the begin of their keys, many in one call.
+// Assay takes away with it what a trial has made on a server that outlives it; no trial measures it. It is
+// of stores that keep Assay's records apart from all others, in a schema or database of their own: beside
+// records of strangers, a begin that is drawn at random may be one of theirs.
+type PrefixDeleter interface {
+	// DeletePrefix deletes records whose keys begin with prefix, which has at least a byte: about atMost
+	// of them, so that one call ends soon. It returns how many it deleted; 0: there are none any more.
+	DeletePrefix(prefix []byte, atMost int) (deleted int, err error)
+}
+
+// After returns the first key, in the order of bytes, after all that begin with a prefix; nil: none is.
+func After(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < math.MaxUint8 {
+			after := slices.Clone(prefix[:i+1])
+			after[i]++
+			return after
+		}
+	}
+	return nil
 }
 
 // Syncer is a [Store] that can be told to make everything acknowledged durable.

@@ -86,6 +86,7 @@ var rules = []rule{
 	{"delete-query", Encoding | Placement | Columns, "A delete by query deletes each record that fulfils the conditions, and no other, and tells how many. One that leaves records is fast, and one that takes others loses data.", deleteQueryRule},
 	{"explain", Encoding | Columns, "What a driver says of a query is what the store says: an index where an indexed column is asked for, and none where the column has none. It is told to explain why one store is faster.", explainRule},
 
+	{"remove", Encoding | Placement | Columns, "A remove deletes each record whose key begins with some bytes, and no other: a trial's records are taken off a server that outlives it, and nobody else's are.", removeRule},
 	{"buffers", Encoding | Connections | Placement, "Keys and values belong to the caller after the call, and a value that was returned stays as it is until the handle's next call. Threads read and write values of many lengths at once; any buffer used twice shows as a wrong value.", buffersRule},
 	{"handles-shared", Encoding | Connections | Placement, "One handle may be used by all threads at once, if the driver says so.", handlesRule(handlesShared)},
 	{"handles-per-thread", Connections | Placement, "Handles of different threads don't disturb each other.", handlesRule(handlesPerThread)},

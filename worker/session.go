@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -84,9 +85,29 @@ func (s *session) do(r control.Request) (any, error) {
 			return nil, refused("%s has no sync", s.hosted.description.Name)
 		}
 		return nothing, syncer.Sync()
+	case control.CommandRemove:
+		return s.remove(r.Remove)
 	default:
 		return nothing, s.close()
 	}
+}
+
+// remove deletes by a handle of its own: those of the phases are at their threads.
+func (s *session) remove(r *control.Remove) (removed control.Removed, err error) {
+	if len(r.Prefix) < control.RemovePrefixMin || r.AtMost < 1 {
+		return removed, badRequest("remove at most %d records by %q: expected at least 1, and %d bytes", r.AtMost, r.Prefix, control.RemovePrefixMin)
+	}
+	h, err := s.store.Handle()
+	if err != nil {
+		return removed, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	deleter, ok := h.(store.PrefixDeleter)
+	if !ok {
+		return removed, refused("%s can't delete by the begin of keys", s.hosted.description.Name)
+	}
+	removed.Records, err = deleter.DeletePrefix([]byte(r.Prefix), r.AtMost)
+	return removed, err
 }
 
 func (s *session) describe() control.Described {

@@ -63,6 +63,9 @@ var dialect = sqlkv.Dialect{
 		}
 		return "ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 	},
+	Some: func(table, _, condition string, atMost int) string {
+		return fmt.Sprintf("DELETE FROM %s WHERE %s LIMIT %d", table, condition, atMost)
+	},
 	Explain:     sqlkv.Explaining{Before: "EXPLAIN FORMAT=JSON ", Read: readPlan},
 	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
 }

@@ -97,6 +97,18 @@ func (h *handle) Delete(key []byte) error {
 	return h.outcome("delete", err)
 }
 
+// DeletePrefix deletes all of them at once: the server does so in parts, and no transaction holds them.
+func (h *handle) DeletePrefix(prefix []byte, _ int) (deleted int, err error) {
+	ctx, cancel := h.begin()
+	defer cancel()
+	from, below := byKey(prefix).Lookup(keyField), byKey(store.After(prefix)).Lookup(keyField)
+	result, err := h.collection.DeleteMany(ctx, bson.D{{Key: keyField, Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: below}}}})
+	if err != nil {
+		return 0, h.outcome("delete by prefix", err)
+	}
+	return int(result.DeletedCount), nil
+}
+
 // Modify is one update of the columns' fields. The server tells if it found the document.
 func (h *handle) Modify(key []byte, columns []int, values [][]byte) error {
 	update, err := h.layout.update(columns, values)

@@ -57,6 +57,7 @@ var dialect = sqlkv.Dialect{
 	Overwrite:   sqlkv.OnConflict,
 	Skip:        "ON CONFLICT DO NOTHING",
 	Document:    asJSONB,
+	Some:        sqlkv.SomeByKey,
 	Explain:     sqlkv.Explaining{Before: "EXPLAIN (FORMAT JSON) ", Read: readPlan},
 	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
 }

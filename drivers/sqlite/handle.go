@@ -30,6 +30,7 @@ var dialect = sqlkv.Dialect{
 		return "instr(' ' || replace(" + column + ", ',', ' ') || ' ', ' ' || ? || ' ') > 0"
 	},
 	Skip:        "ON CONFLICT DO NOTHING",
+	Some:        sqlkv.SomeByKey,
 	Explain:     sqlkv.Explaining{Before: "EXPLAIN QUERY PLAN ", Read: readPlan},
 	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
 }

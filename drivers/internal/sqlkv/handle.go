@@ -297,6 +297,22 @@ func (h *Handle) Delete(key []byte) error {
 	return h.outcome("delete", err)
 }
 
+// DeletePrefix deletes at most so many keys of an interval in one statement, which is prepared for it.
+func (h *Handle) DeletePrefix(prefix []byte, atMost int) (deleted int, err error) {
+	h.link.Begin()
+	if h.connection == nil {
+		if err := h.open(); err != nil {
+			return 0, err
+		}
+	}
+	s, err := h.connection.Prepare(h.layout.DeletePrefixSQL(atMost), []Kind{Blob, Blob})
+	if err != nil {
+		return 0, h.outcome("prepare", err)
+	}
+	rows, err := s.Exec([][]byte{prefix, store.After(prefix)})
+	return int(rows), h.outcome("delete by prefix", err)
+}
+
 // CompareAndSwap is one UPDATE that names the old value. Where it finds no row, a second statement
 // asks if the key is there at all.
 func (h *Handle) CompareAndSwap(key, old, value []byte) (err error) {

@@ -52,6 +52,8 @@ type Dialect struct {
 	Skip string
 	// Document is how the database keeps a record's columns in one document; nil: it does not.
 	Document *Document
+	// Some is a DELETE from a table of so many of the rows that a condition holds for, at most.
+	Some func(table, key, condition string, atMost int) string
 	// Explain is how the database tells its plans.
 	Explain Explaining
 
@@ -299,6 +301,16 @@ func (l *Layout) IncrementSQL(column int) string {
 
 // DeleteSQL removes a key.
 func (l *Layout) DeleteSQL() string { return l.text("DELETE FROM %s WHERE %s = ?", l.Table, l.Key) }
+
+// DeletePrefixSQL deletes so many keys of an interval at most: from its first parameter on, below its second.
+func (l *Layout) DeletePrefixSQL(atMost int) string {
+	return l.text("%s", l.Dialect.Some(l.Table, l.Key, l.Key+" >= ? AND "+l.Key+" < ?", atMost))
+}
+
+// SomeByKey is the [Dialect].Some of databases that take a LIMIT within IN.
+func SomeByKey(table, key, condition string, atMost int) string {
+	return fmt.Sprintf("DELETE FROM %s WHERE %s IN (SELECT %s FROM %s WHERE %s LIMIT %d)", table, key, key, table, condition, atMost)
+}
 
 // ThereSQL returns a row if a key is there.
 func (l *Layout) ThereSQL() string {

@@ -34,6 +34,7 @@ const (
 	CommandInspect  = "inspect"
 	CommandExplain  = "explain"
 	CommandSync     = "sync"
+	CommandRemove   = "remove"
 	CommandClose    = "close"
 )
 
@@ -46,6 +47,22 @@ type Request struct {
 	Prepare *Prepare `json:"prepare,omitempty"`
 	Explain *Explain `json:"explain,omitempty"`
 	Run     *Run     `json:"run,omitempty"`
+	Remove  *Remove  `json:"remove,omitempty"`
+}
+
+// RemovePrefixMin is the least length in bytes of the begin of keys that are deleted by it: a mistake of
+// fewer would take a stranger's keys.
+const RemovePrefixMin = 8
+
+// Remove deletes about AtMost records whose keys begin with Prefix, between phases.
+type Remove struct {
+	Prefix string `json:"prefix"`
+	AtMost int    `json:"at_most"`
+}
+
+// Removed is what came of it; 0: there are none any more.
+type Removed struct {
+	Records int `json:"records"`
 }
 
 // Open asks for a store.
@@ -335,6 +352,10 @@ func ParseRequest(line []byte) (Request, error) {
 	case CommandPrepare:
 		if r.Prepare == nil {
 			return r, fmt.Errorf("control request: prepare without its fields")
+		}
+	case CommandRemove:
+		if r.Remove == nil {
+			return r, fmt.Errorf("control request: remove without its fields")
 		}
 	case CommandExplain:
 		if r.Explain == nil {

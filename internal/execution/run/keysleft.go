@@ -172,6 +172,7 @@ type remover struct {
 	*serverKeys
 	ctx      context.Context
 	worker   *conductor.Worker
+	opened   control.Opened
 	patience time.Duration
 	phases   int
 }
@@ -204,6 +205,12 @@ func (k *serverKeys) remove(ctx context.Context, own []string, patience time.Dur
 			return err
 		}
 	}
+	if byPrefix, err := r.byPrefix(); err != nil {
+		return err
+	} else if byPrefix {
+		k.Spans, k.Growth = nil, nil
+		return r.ask(control.Request{Command: control.CommandClose})
+	}
 	for len(k.Spans) > 0 {
 		if err := r.delete(&k.Spans[0]); err != nil {
 			return err
@@ -218,8 +225,27 @@ func (k *serverKeys) remove(ctx context.Context, own []string, patience time.Dur
 
 func (r *remover) open() error {
 	return openInAnyClass(r.Open, func(open control.Open) error {
-		return r.ask(control.Request{Command: control.CommandOpen, Open: &open})
+		return r.call(control.Request{Command: control.CommandOpen, Open: &open}, &r.opened)
 	})
+}
+
+// removeAtOnce is how many keys are deleted by one call at most, where they are deleted by their begin.
+const removeAtOnce = 5000
+
+// byPrefix deletes the keys by what they begin with, where the store can; false: it can't.
+func (r *remover) byPrefix() (done bool, err error) {
+	if !r.opened.Abilities.DeletePrefix || len(r.Namespace) < control.RemovePrefixMin {
+		return false, nil
+	}
+	for {
+		var removed control.Removed
+		if err := r.call(control.Request{Command: control.CommandRemove, Remove: &control.Remove{Prefix: r.Namespace, AtMost: removeAtOnce}}, &removed); err != nil {
+			return false, err
+		}
+		if removed.Records == 0 {
+			return true, nil
+		}
+	}
 }
 
 // openInAnyClass opens a store in the class that is asked for, or in any other one: what a server
@@ -244,8 +270,10 @@ func openInAnyClass(open control.Open, ask func(control.Open) error) error {
 	return nil
 }
 
-func (r *remover) ask(request control.Request) error {
-	err := r.worker.CallContext(r.ctx, request, r.patience, nil)
+func (r *remover) ask(request control.Request) error { return r.call(request, nil) }
+
+func (r *remover) call(request control.Request, result any) error {
+	err := r.worker.CallContext(r.ctx, request, r.patience, result)
 	if r.ctx.Err() != nil {
 		return errTooLong
 	}

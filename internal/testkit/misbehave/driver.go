@@ -37,8 +37,9 @@ type behaviour struct {
 	apply func(h *handle, writes []store.Write) error
 	scan  func(h *handle, start []byte, visit func(key, value []byte) bool) error
 	add   func(h *handle, key, value []byte) error
-	key   func(key []byte) []byte // what it takes for the key
-	each  func(n uint64)          // before each operation, with its number in the store
+	after func(prefix []byte) []byte // the first key that it leaves of those from a prefix on
+	key   func(key []byte) []byte    // what it takes for the key
+	each  func(n uint64)             // before each operation, with its number in the store
 
 	claimsConflicts bool                                        // says that writes may conflict with others
 	busy, busyBatch func(h *handle, writes []store.Write) error // in the place of a write, or a batch, that begins while another one is under way
@@ -371,6 +372,8 @@ var behaviours = []behaviour{
 	{name: "lies-delete-query-more", summary: "deletes a record more than a query finds", deletes: deleteMore},
 	{name: "lies-delete-query-less", summary: "leaves one of the records that a query finds, and counts it", deletes: deleteLess},
 	{name: "lies-delete-query-count", summary: "estimates how many records it deleted", deletes: deleteEstimated},
+	{name: "lies-remove-more", summary: "deletes the keys of a neighbour too", after: func(prefix []byte) []byte { return store.After(store.After(prefix)) }},
+	{name: "lies-remove-less", summary: "leaves keys that it has counted", after: func(prefix []byte) []byte { return append(prefix, "00003"...) }},
 	{name: "lies-explain-always", summary: "says that it uses an index for each query", explained: store.IndexFinds},
 	{name: "lies-explain-never", summary: "says that it uses no index", explained: store.IndexNone},
 	{name: "hangs-operation", summary: "hangs in an operation", each: func(n uint64) {
@@ -580,6 +583,31 @@ func (h *handle) Delete(key []byte) error {
 		return h.del(h, key)
 	}
 	return h.writeAlone(store.Write{Key: key, Delete: true})
+}
+
+// DeletePrefix deletes what a scan gives.
+func (h *handle) DeletePrefix(prefix []byte, atMost int) (deleted int, err error) {
+	h.begin(nil)
+	below, told := store.After(prefix), 0
+	if h.after != nil {
+		below = h.after(bytes.Clone(prefix))
+	}
+	for _, r := range h.honest.from(prefix) {
+		if told < atMost && bytes.HasPrefix([]byte(r.key), prefix) {
+			told++
+		}
+		if deleted == atMost || r.key >= string(below) {
+			continue
+		}
+		if err := h.write(store.Write{Key: []byte(r.key), Delete: true}); err != nil {
+			return deleted, err
+		}
+		deleted++
+	}
+	if h.after != nil {
+		return min(told, deleted), nil
+	}
+	return deleted, nil
 }
 
 func (h *handle) Apply(writes []store.Write) error {
