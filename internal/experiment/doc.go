@@ -27,6 +27,7 @@
 //
 //	read      turns a file, a preset or a command line into an experiment, and refuses what can't be
 //	plan      turns cells into blocks of trials, shuffled by the seed, within a time limit
+//	recording reads recorded traffic, and says how far what was sent differs from it
 //	trace     turns a phase into the operations of each thread: all randomness is here
 //	keyval    turns an index and a version into key, value and columns, the same in every language
 package experiment

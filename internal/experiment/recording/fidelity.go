@@ -1,0 +1,56 @@
+package recording
+
+// HitRate is the share of requests that an LRU cache of a share of all keys would have answered.
+type HitRate struct {
+	KeysShare float64 `json:"keys_share"`
+	Recorded  float64 `json:"recorded"`
+	Sent      float64 `json:"sent"`
+}
+
+// Distances are how far two streams differ: each the largest difference between two distributions, from
+// 0 to 1.
+type Distances struct {
+	Mix   float64 `json:"mix"`
+	Sizes float64 `json:"sizes"` // of values that are written
+	Gaps  float64 `json:"gaps"`  // between one request and the next
+	Hits  float64 `json:"hits"`  // of all caches
+}
+
+// Compare holds a stream against the recorded one. Gaps are told where both have times.
+func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
+	var was, is [operationEnd]float64
+	for o := range was {
+		was[Operation(o).Played()] += float64(recorded.operations[o]) / float64(max(recorded.Requests, 1))
+		is[Operation(o).Played()] += float64(sent.operations[o]) / float64(max(sent.Requests, 1))
+	}
+	for o := range was {
+		d.Mix = max(d.Mix, was[o]-is[o], is[o]-was[o])
+	}
+	d.Sizes = distance(&recorded.written, &sent.written)
+	d.Gaps = distance(&recorded.gaps, &sent.gaps)
+	before, after := recorded.cache.rates(), sent.cache.rates()
+	for i, share := range SizesLRU {
+		rates = append(rates, HitRate{KeysShare: share, Recorded: before[i], Sent: after[i]})
+		d.Hits = max(d.Hits, before[i]-after[i], after[i]-before[i])
+	}
+	return d, rates
+}
+
+// Fidelity is how far what a phase sent differs from what was recorded.
+type Fidelity struct {
+	Recorded uint64    `json:"recorded"` // requests that were selected, loops included
+	Sent     uint64    `json:"sent"`
+	Left     []LeftOut `json:"left,omitempty"` // lines and requests of the recording that are not among Recorded
+	OneIn    uint64    `json:"one_in,omitempty"`
+	Keys     uint64    `json:"keys"`
+
+	Closed     bool    `json:"closed,omitempty"`
+	SpeedAsked float64 `json:"speed_asked,omitempty"` // times the recorded one
+	Speed      float64 `json:"speed,omitempty"`       // that was reached; of closed load too
+
+	Distances
+	HitRates []HitRate `json:"hit_rates"`
+
+	KeyBytesRecorded float64 `json:"key_bytes_recorded,omitempty"` // the mean; 0: not told
+	KeyBytes         float64 `json:"key_bytes"`
+}
