@@ -97,6 +97,9 @@ func wholeExperiments(page string) (list []string) {
 	return list
 }
 
+// isToInstall reports whether a command names a server's program that the reader is yet to install.
+func isToInstall(line string) bool { return strings.Contains(line, "@start=/opt/") }
+
 // runCommands are the command lines that run something which is there to be run: no directory of
 // results, and no file that the reader is yet to write.
 func runCommands(page string) (list []string) {
@@ -105,7 +108,7 @@ func runCommands(page string) (list []string) {
 			line, _, _ = strings.Cut(line, " #")
 			line, _, _ = strings.Cut(line, "--out")
 			line, is := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "bin/"), "assay ")
-			if is && strings.HasPrefix(line, "run ") && !strings.Contains(line, "my.yaml") {
+			if is && strings.HasPrefix(line, "run ") && !strings.Contains(line, "my.yaml") && !isToInstall(line) {
 				list = append(list, strings.TrimSuffix(strings.TrimSpace(line), " --dry-run"))
 			}
 		}

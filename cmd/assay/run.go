@@ -29,6 +29,7 @@ import (
 	"assay/internal/execution/agents"
 	"assay/internal/execution/event"
 	"assay/internal/execution/run"
+	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/read"
@@ -400,7 +401,7 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 				return read.Source{}, notADriver(argument, isFile(argument))
 			}
 		}
-		return read.Quick(args, f.mixes, changes)
+		return read.Quick(args, f.mixes, changes, server.Startable(programOf))
 	}
 	if len(f.mixes) > 0 {
 		return read.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+
@@ -529,7 +530,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	if closeErr := view.Close(); closeErr != nil {
 		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is none the worse
 	}
-	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoCPU) || errors.Is(err, host.ErrNoQuotaMount) {
+	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoCPU) || errors.Is(err, host.ErrNoQuotaMount) || errors.Is(err, run.ErrProgram) {
 		return usage(err)
 	}
 	if err != nil {

@@ -32,12 +32,26 @@ func serversHere() (all []diagnosedServer) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	for _, p := range drivers.Programs() {
-		version, where := serverHere(ctx, p)
-		all = append(all, diagnosedServer{p.Driver, true, version, where})
+		all = append(all, programsHere(ctx, p, true)...)
 	}
 	for _, p := range drivers.Found() {
-		version, where := serverHere(ctx, p)
-		all = append(all, diagnosedServer{p.Driver, false, version, where})
+		all = append(all, programsHere(ctx, p, false)...)
+	}
+	return all
+}
+
+// programsHere lists the program that a driver's server is started by, and then every other one on this
+// machine that an arm may name: other versions, and other products that speak the driver's protocol.
+func programsHere(ctx context.Context, p server.Program, starts bool) []diagnosedServer {
+	told, where := serverHere(ctx, p)
+	all := []diagnosedServer{{p.Driver, starts, told.Product, told.Version, where}}
+	for _, binary := range p.All() {
+		if binary == where {
+			continue
+		}
+		if told, err := p.Tell(ctx, binary); err == nil { // what is something else has that name by chance
+			all = append(all, diagnosedServer{p.Driver, starts, told.Product, told.Version, binary})
+		}
 	}
 	return all
 }
@@ -53,7 +67,11 @@ func printServers(w io.Writer, all []diagnosedServer) error {
 		if i > 0 && s.Version == "" && where == all[i-1].Where {
 			where = "as " + all[i-1].Driver
 		}
-		table.add(s.Driver, orDash(s.Version), where)
+		version := s.Version
+		if s.Product != s.Driver {
+			version = strings.TrimSpace(s.Product + " " + version)
+		}
+		table.add(s.Driver, orDash(version), where)
 	}
 	fmt.Fprintln(w, "\nServers that Assay can start (DRIVER@start, or server: start):")
 	if err := started.print(w); err != nil {
@@ -63,15 +81,15 @@ func printServers(w io.Writer, all []diagnosedServer) error {
 	return others.print(w)
 }
 
-func serverHere(ctx context.Context, p server.Program) (version, where string) {
+func serverHere(ctx context.Context, p server.Program) (told server.Told, where string) {
 	binary, err := p.Find()
 	if err != nil {
-		return "", "not installed: " + p.Install()
+		return told, "not installed: " + p.Install()
 	}
-	if version, err = p.Version(ctx, binary); err != nil {
-		return "", err.Error()
+	if told, err = p.Tell(ctx, binary); err != nil {
+		return told, err.Error()
 	}
-	return version, binary
+	return told, binary
 }
 
 // printServer lists what a driver's server can be asked for.
@@ -82,9 +100,10 @@ func printServer(w io.Writer, driver string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
-	version, where := serverHere(ctx, p)
 	fmt.Fprintf(w, "\nServer (%s@start, or server: start)\n", driver)
-	fmt.Fprintf(w, "  %s\n", strings.TrimSpace(version+" "+where))
+	for _, s := range programsHere(ctx, p, true) {
+		fmt.Fprintf(w, "  %s\n", strings.TrimSpace(s.Version+" "+s.Where))
+	}
 	switch p.Several {
 	case server.Independent:
 		fmt.Fprintln(w, "  server.count starts several: the driver spreads keys over them; the options are each one's.")

@@ -28,6 +28,7 @@ var Program = server.Program{
 	Binaries:   []string{"assay-cassandra"},
 	Needs:      []string{"java", "cassandra/cassandra-all-*.jar"},
 	Missing:    "make cassandra, in Assay's source tree, fetches it with Maven; Java: apt-get install --no-install-recommends maven openjdk-17-jre-headless",
+	Tells:      regexp.MustCompile(`(?i)cassandra`),
 	Slow:       true,
 	Several:    server.Cluster,
 	Roams:      true,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ const peerSocket = "unix://peer:1"
 var Program = server.Program{
 	Driver:    "etcd",
 	Binaries:  []string{"etcd"},
+	Tells:     regexp.MustCompile(`^etcd Version:`),
 	Packages:  []string{"etcd-server"},
 	Several:   server.Cluster,
 	PeerPort:  true,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +24,7 @@ import (
 var Program = server.Program{
 	Driver:      "mariadb",
 	Binaries:    []string{"mariadbd"},
+	Tells:       regexp.MustCompile(`-MariaDB`),
 	Packages:    []string{"mariadb-server"},
 	NotAsRoot:   []string{"mysql", "nobody"},
 	StopSignal:  syscall.SIGKILL, // an orderly end writes all pages, and nothing is kept

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 var Program = server.Program{
 	Driver:   "memcached",
 	Binaries: []string{"memcached"},
+	Tells:    regexp.MustCompile(`^memcached `),
 	Packages: []string{"memcached"},
 	Several:  server.Independent,
 	InMemory: true,

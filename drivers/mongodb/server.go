@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ import (
 var Program = server.Program{
 	Driver:    "mongodb",
 	Binaries:  []string{"mongod"},
+	Tells:     regexp.MustCompile(`^db version`),
 	Missing:   "Debian has no package; MongoDB's own are in its manual, under Install MongoDB Community Edition",
 	NotAsRoot: []string{"mongodb", "nobody"},
 	MayBeRoot: true,
@@ -80,14 +82,14 @@ const cacheSetting = "storage.wiredTiger.engineConfig.cacheSizeGB"
 
 // FerretProgram is FerretDB on SQLite. It tells nothing of its settings: its process does.
 var FerretProgram = server.Program{
-	Driver:           "ferretdb",
-	Binaries:         []string{"ferretdb"},
-	Missing:          "make ferretdb, in Assay's source tree, builds it from its Go module",
-	StopSignal:       syscall.SIGKILL, // nothing is kept
-	NotAsRoot:        []string{"nobody"},
-	MayBeRoot:        true,
-	Open:             "it has no login of its own on SQLite; others can do there what the driver can",
-	VersionArguments: []string{"--version"},
+	Driver:     "ferretdb",
+	Binaries:   []string{"ferretdb"},
+	Missing:    "make ferretdb, in Assay's source tree, builds it from its Go module",
+	StopSignal: syscall.SIGKILL, // nothing is kept
+	NotAsRoot:  []string{"nobody"},
+	MayBeRoot:  true,
+	Open:       "it has no login of its own on SQLite; others can do there what the driver can",
+	Tells:      regexp.MustCompile(`(?m)^version: v`),
 	Options: []store.Option{
 		{Name: synchronous, Type: store.Choice, Default: "full", Choices: []string{"full", "normal", "off"}, Help: "SQLite's synchronous: off for D1, full for D3; the cell's class sets it"},
 	},

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,7 +27,8 @@ import (
 // more than the database.
 var Program = server.Program{
 	Driver:      "postgres",
-	Binaries:    []string{"/usr/lib/postgresql/*/bin/postgres", "postgres"},
+	Binaries:    []string{"/usr/lib/postgresql/*/bin/postgres", "postgres", "/usr/pgsql-*/bin/postgres"},
+	Tells:       regexp.MustCompile(`^postgres \(`),
 	Packages:    []string{"postgresql"},
 	NotAsRoot:   []string{"postgres", "nobody"},
 	StopSignal:  syscall.SIGQUIT, // at once: nothing is kept

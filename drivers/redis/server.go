@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ import (
 var Program = server.Program{
 	Driver:     "redis",
 	Binaries:   []string{"redis-server", "valkey-server"},
+	Others:     []string{"keydb-server", "redict-server"},
+	Tells:      regexp.MustCompile(`(?m)^(\w+) server v=`),
 	Packages:   []string{"redis-server"},
 	Several:    server.Cluster,
 	PeerPort:   true,

@@ -442,9 +442,9 @@ func TestProgram(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(directory, "riak"), []byte(script), 0o700))
 	binary, err := p.Find()
 	must(t, err)
-	version, err := p.Version(t.Context(), binary)
-	if err != nil || version != "3.2.1" {
-		t.Errorf("version %q, %v", version, err)
+	told, err := p.Tell(t.Context(), binary)
+	if err != nil || told.Version != "3.2.1" {
+		t.Errorf("told %+v, %v", told, err)
 	}
 }
 

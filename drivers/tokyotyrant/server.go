@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -130,6 +131,7 @@ func program(driver, only string, options []store.Option,
 	p := server.Program{
 		Driver:   driver,
 		Binaries: []string{"ttserver"},
+		Tells:    regexp.MustCompile(`Tokyo Tyrant`),
 		Missing:  missing,
 		// Asked to end, it waits for a second, and writes what is thrown away.
 		StopSignal: syscall.SIGKILL,

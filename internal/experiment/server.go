@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"maps"
 	"net"
 	"net/netip"
@@ -138,6 +139,9 @@ func IsLoopback(endpoint string) bool {
 // of one byte.
 const ServersMax = 32
 
+// ErrNoProgram is wrapped by the error of [Program.Find] where a path is named at which no program is.
+var ErrNoProgram = errors.New("no program")
+
 // Program is what an experiment asks of a server that Assay can start. Package server makes it.
 type Program struct {
 	Options    []store.Option
@@ -146,4 +150,7 @@ type Program struct {
 	Roams      func(count int) bool      // clients of so many servers connect to the addresses that these tell them; nil: they don't
 	Check      func(count int) error     // why so many can't be started as one store
 	Find       func(binary string) error // why it, or the binary that is named, is not on this machine
+
+	// Tell asks it, or the binary that is named, what it is: "valkey", "9.1.2".
+	Tell func(binary string) (product, version string, err error)
 }

@@ -8,7 +8,9 @@ import (
 // Server is the server that Assay has started for a trial, or the several that make its store.
 type Server struct {
 	Binary  string            `json:"binary"`
+	Product string            `json:"product,omitempty"` // that the binary tells to be; "": of a run that is older than the field
 	Version string            `json:"version"`
+	SHA256  string            `json:"sha256,omitempty"`  // of the binary; "": of a run that is older than the field
 	Options map[string]string `json:"options,omitempty"` // all that can be set
 	Members []ServerMember    `json:"members"`           // in the order of the driver's endpoints
 }

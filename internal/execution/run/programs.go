@@ -1,15 +1,19 @@
 package run
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"slices"
+	"time"
 
+	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/server"
 	"assay/internal/experiment"
 )
 
@@ -17,30 +21,43 @@ import (
 // starts, so that one that was built or installed anew in between is seen. What can't be read is
 // left out: its trials will fail and say why.
 func programs(e *experiment.Experiment, o Options) map[string]string {
-	h := hasher{hashes: map[string]string{}, files: map[string]string{}, hash: o.hash}
-	if h.hash == nil {
-		h.hash = fileHash
+	hashes := map[string]string{}
+	add := func(name, program string) {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			path = program // a script need not be executable
+		}
+		if hash, err := digests.File(path); err == nil {
+			hashes[name] = hash
+		}
 	}
 	if len(o.Worker) > 0 {
-		h.add(host.OwnProgram, o.Worker[0])
+		add(host.OwnProgram, o.Worker[0])
 	}
 	for _, s := range slices.Concat(e.Stores, e.Ceilings) {
-		if s.Server != nil && o.Program != nil {
-			program, _ := o.Program(s.Driver)
-			program = program.By(s.Server.Program)
+		if program, starts := o.programOf(s); starts {
 			if binary, err := program.Find(); err == nil {
-				h.add(binary, binary)
+				add(binary, binary)
 			}
 		}
 		if len(s.Worker) == 0 {
 			continue
 		}
-		h.add(s.Worker[0], s.Worker[0])
+		add(s.Worker[0], s.Worker[0])
 		if script := firstFile(s.Worker[1:]); script != "" {
-			h.add(script, script)
+			add(script, script)
 		}
 	}
-	return h.hashes
+	return hashes
+}
+
+// programOf returns the program of the server that Assay starts for a store, if it starts one.
+func (o Options) programOf(s experiment.Store) (p server.Program, starts bool) {
+	if s.Server == nil || o.Program == nil {
+		return p, false
+	}
+	p, starts = o.Program(s.Driver)
+	return p.By(s.Server.Program), starts
 }
 
 // firstFile returns the first of a command's arguments that is a file: what an interpreter is to
@@ -54,38 +71,105 @@ func firstFile(arguments []string) string {
 	return ""
 }
 
-// hasher hashes each file once: Assay's own program is the worker of many stores, and has 60 MB.
-type hasher struct {
-	hashes map[string]string // name → hash
-	files  map[string]string // path → hash
-	hash   func(path string) (string, error)
+// serverPrograms are those of the servers that a run starts. Each must stay what it was: trials of two
+// versions are no blocks of one comparison.
+type serverPrograms map[string]identity // by store
+
+// identity is what tells whether a server's program is still the same.
+type identity struct{ binary, product, version, sha256 string }
+
+func (i identity) String() string {
+	return fmt.Sprintf("%s %s, SHA-256 %s", i.product, i.version, i.sha256)
 }
 
-// add adds the hash of a program, looked for as the system does when it starts it, under a name.
-func (h hasher) add(name, program string) {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		path = program // a script need not be executable
-	}
-	if _, done := h.files[path]; !done {
-		hash, err := h.hash(path)
-		if err != nil {
-			return
+// newServerPrograms knows the programs of the trials that ended before a run was resumed.
+func newServerPrograms(e *experiment.Experiment, before map[string]*record.Trial) serverPrograms {
+	p := serverPrograms{}
+	for _, t := range before {
+		if s := t.Server; s != nil && s.SHA256 != "" && t.Plan.Store >= 0 {
+			p[e.Stores[t.Plan.Store].Name] = identity{s.Binary, s.Product, s.Version, s.SHA256}
 		}
-		h.files[path] = hash
 	}
-	h.hashes[name] = h.files[path]
+	return p
 }
 
-func fileHash(path string) (string, error) {
-	file, err := os.Open(path)
+// check returns the digest of a store's program. The error says that it is another one than before. One
+// that was never started, and can't be, is its trial's matter.
+func (p serverPrograms) check(ctx context.Context, store string, program server.Program) (digest string, err error) {
+	was, known := p[store]
+	now, err := p.identify(ctx, program)
+	switch {
+	case ctx.Err() != nil, err != nil && !known:
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("the program of %s was %s in the trials before, and can't be used any more: %w", store, was, err)
+	case known && now != was:
+		return "", fmt.Errorf("the program of %s changed in the run: %s was %s, and %s is %s\nrun it anew: trials of two programs can't be compared",
+			store, was.binary, was, now.binary, now)
+	}
+	p[store] = now
+	return now.sha256, nil
+}
+
+func (p serverPrograms) identify(ctx context.Context, program server.Program) (is identity, err error) {
+	if is.binary, err = program.Find(); err != nil {
+		return is, err
+	}
+	told, err := program.Tell(ctx, is.binary)
 	if err != nil {
-		return "", fmt.Errorf("hash a worker's program: %w", err)
+		return is, err
 	}
-	defer file.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		return "", fmt.Errorf("hash the worker's program %s: %w", path, err)
+	is.product, is.version = told.Product, told.Version
+	is.sha256, err = digests.File(is.binary)
+	return is, err
+}
+
+// ErrProgram is wrapped by the error of [New] where a program that the experiment names can't be
+// started as a server.
+var ErrProgram = errors.New("no server starts")
+
+// tryPrograms starts the servers whose programs the experiment names, each once, before anything is
+// planned or written: what is no server would fail each of its trials.
+func tryPrograms(ctx context.Context, e *experiment.Experiment, o Options) error {
+	type tried struct{ driver, program string }
+	done := map[tried]bool{}
+	for i, s := range e.Stores {
+		program, starts := o.programOf(s)
+		if !starts || s.Server.Program == "" || s.Missing != "" || done[tried{s.Driver, s.Server.Program}] {
+			continue
+		}
+		cell := 0
+		for cell < len(e.Cells) && e.Refusal(i, cell) != nil {
+			cell++
+		}
+		if cell == len(e.Cells) {
+			continue // it is told why no trial of it is begun
+		}
+		done[tried{s.Driver, s.Server.Program}] = true
+		where, err := o.dataPlace()
+		if err != nil {
+			return err
+		}
+		tested := underTest{store: s, cell: e.Cells[cell]}
+		if err := tested.tryOut(ctx, program, where, e.StepTimeout); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%w for %s by %s: %w", ErrProgram, s.Name, s.Server.Program, err)
+		}
 	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return nil
+}
+
+// tryOut starts the store's server in a directory that is removed afterwards, and stops it.
+func (u *underTest) tryOut(ctx context.Context, program server.Program, where string, patience time.Duration) (err error) {
+	place, err := owned.NewDirectory(where, "try")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, place.Remove()) }()
+	if err := os.Chmod(place.Path, 0o755); err != nil { // the server may run as another user
+		return err
+	}
+	if _, err := u.start(ctx, program, server.Request{Directory: place.Path, Log: io.Discard, Patience: patience}); err != nil {
+		return err
+	}
+	return u.stop(serverPatience)
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,5 +76,127 @@ func TestOwnProgramIsSealed(t *testing.T) {
 	was.Programs = nil
 	if changes := host.Changes(was, now); len(changes) > 0 {
 		t.Errorf("changes since a run without hashes: %v", changes)
+	}
+}
+
+// scriptProgram writes a program that is memcached, but for what is said before it becomes that.
+func scriptProgram(t *testing.T, path, before string) {
+	t.Helper()
+	memcached, _ := memcachedProgram(t)
+	binary, err := memcached.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+before+"\nexec "+binary+" \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is named as a server's program and is none ends the run before a trial or a directory is made.
+func TestAProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	p, _ := memcachedProgram(t)
+	for name, c := range map[string]struct{ script, want string }{
+		"another program": {`[ "$1" = --version ] && exec echo "other 1.2"`, `is another program than memcached: asked for its version, it prints "other 1.2"`},
+		"no version":      {`[ "$1" = --version ] && exec echo "memcached of a kind"`, `no version in "memcached of a kind"`},
+		"fails":           {`echo no licence >&2; exit 3`, "exit status 3; it last wrote: no licence"},
+		"ends at once":    {`[ "$1" = --version ] || { echo first; echo out of luck; exit 7; }`, "the server died: memcached: exit status 7; it last wrote: first | out of luck"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			here := t.TempDir()
+			if err := os.Chmod(filepath.Dir(here), 0o711); err != nil { // a server may run as another user
+				t.Fatal(err)
+			}
+			path := filepath.Join(here, "program")
+			scriptProgram(t, path, c.script)
+			text := strings.NewReplacer("WORKER", own(), "{start: true,", "{start: true, program: "+path+",").Replace(startedRun)
+			e, programs, err := experimentOn(p, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := options(filepath.Join(here, "run"))
+			o.Program = programs
+			if _, err := New(t.Context(), e, []byte(text), o); !errors.Is(err, ErrProgram) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+			left, err := os.ReadDir(here)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, entry := range left {
+				if entry.Name() != "program" && entry.Name() != "run" {
+					t.Errorf("%s is left", entry.Name())
+				}
+			}
+			if _, err := record.Open(o.Directory); err == nil {
+				t.Error("a run directory was written")
+			}
+		})
+	}
+}
+
+// A program that is replaced between two trials, or tells another version, ends the run: trials of both
+// are no blocks of one comparison. The trials before stay, with the program's digest and version.
+func TestAProgramThatChangesEndsTheRun(t *testing.T) {
+	t.Parallel()
+	memcached, _ := memcachedProgram(t)
+	for name, c := range map[string]struct{ first, then, want string }{
+		"digest":  {"", "# built anew", "SHA-256"},
+		"version": {`[ "$1" = --version ] && exec cat VERSION`, "", "memcached 2.0.1"},
+		"gone":    {"", "GONE", "can't be used any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			here := t.TempDir()
+			if err := os.Chmod(filepath.Dir(here), 0o711); err != nil {
+				t.Fatal(err)
+			}
+			path, version := filepath.Join(here, "program"), filepath.Join(here, "version")
+			write := func(text string) {
+				if err := os.WriteFile(version, []byte("memcached "+text+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("2.0.0")
+			before := func(text string) string { return strings.ReplaceAll(text, "VERSION", version) }
+			scriptProgram(t, path, before(c.first))
+			text := strings.NewReplacer("WORKER", own(), "{start: true,", "{start: true, program: "+path+",", "blocks: 1", "blocks: 2").Replace(startedRun)
+			e, programs, err := experimentOn(memcached, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, done := options(filepath.Join(here, "run")), 0
+			o.Program = programs
+			o.conduct = func(ctx context.Context, trial *trial) error {
+				if done++; done == 2 {
+					switch {
+					case c.then == "GONE":
+						if err := os.Remove(path); err != nil {
+							t.Error(err)
+						}
+					case c.then != "":
+						scriptProgram(t, path, c.then)
+					}
+					write("2.0.1")
+				}
+				return trial.conduct(ctx)
+			}
+			_, err = New(t.Context(), e, []byte(text), o)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "its store is not at fault") {
+				t.Fatalf("%v, after %d trials\nwant %s", err, done, c.want)
+			}
+			run, err := record.Open(o.Directory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := run.Trials[run.Plan[0].ID]
+			if first == nil || first.Server == nil || len(first.Server.SHA256) != 64 || first.Server.Product != "memcached" || first.Server.Version == "" {
+				t.Errorf("the first trial is %+v", first)
+			}
+			if len(run.Trials) > 1 && run.Trials[run.Plan[1].ID] != nil {
+				t.Errorf("the second trial has a result: %+v", run.Trials[run.Plan[1].ID])
+			}
+		})
 	}
 }

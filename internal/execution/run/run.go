@@ -100,7 +100,6 @@ type Options struct {
 	trials          func([]plan.Trial) []plan.Trial                       // nil: all that are planned
 	conduct         func(context.Context, *trial) error                   // nil: trial.conduct
 	threadEntries   int                                                   // of a lap of the trace; 0: as package trace chooses
-	hash            func(path string) (string, error)                     // nil: fileHash
 	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
 }
 
@@ -138,6 +137,7 @@ type running struct {
 	writesWhy  string      // why /proc/PID/io must not be asked for host writes; "": it is right here
 	settler    *settler    // nil: no trial has waited yet
 	kept       keptTraces
+	programs   serverPrograms
 	result     Result
 	noted      func() // waits until an interruption is written down
 }
@@ -155,6 +155,9 @@ func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options
 		return Result{}, err
 	}
 	trials := o.chosen(plan.Plan(e))
+	if err := tryPrograms(ctx, e, o); err != nil {
+		return Result{}, err
+	}
 	environment, err := seal(e, o)
 	if err != nil {
 		return Result{}, err
@@ -164,7 +167,8 @@ func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options
 		return Result{}, err
 	}
 	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota, plan: trials,
-		ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: environment.NotMeasured[writesSeries]}
+		ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: environment.NotMeasured[writesSeries],
+		programs: serverPrograms{}}
 	return r.finish(r.trials(ctx, trials))
 }
 
@@ -192,7 +196,8 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	r := &running{options: o, experiment: &before.Experiment, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
-		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: now.NotMeasured[writesSeries]}
+		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: now.NotMeasured[writesSeries],
+		programs: newServerPrograms(&before.Experiment, before.Trials)}
 	for id, trial := range before.Trials {
 		r.before += time.Duration(trial.Seconds * float64(time.Second))
 		if trial.State != record.Interrupted && !contains(left, id) {
@@ -354,16 +359,24 @@ func (r *running) finish(err error) (Result, error) {
 
 // seal measures the machine where the stores' files will stand.
 func seal(e *experiment.Experiment, o Options) (record.Environment, error) {
-	where := o.DataRoot
-	if where == "" {
-		where = o.Directory
-		if err := os.MkdirAll(where, 0o755); err != nil {
-			return record.Environment{}, fmt.Errorf("making the run directory: %w", err)
-		}
+	where, err := o.dataPlace()
+	if err != nil {
+		return record.Environment{}, err
 	}
 	environment := sealHere(where, e, o)
 	environment.ValueRatio, environment.ValueRatios = valueRatios(e)
 	return environment, nil
+}
+
+// dataPlace returns the directory in which stores get their directories: an existing one.
+func (o Options) dataPlace() (string, error) {
+	if o.DataRoot != "" {
+		return o.DataRoot, nil
+	}
+	if err := os.MkdirAll(o.Directory, 0o755); err != nil {
+		return "", fmt.Errorf("making the run directory: %w", err)
+	}
+	return o.Directory, nil
 }
 
 // sealHere measures the machine, and whether the kernel counts right what is written there.

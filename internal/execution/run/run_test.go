@@ -145,19 +145,8 @@ func options(directory string) Options {
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
 		trials:        ofStores,
-		hash:          hashOnce,
 	}
 }
-
-// hashOnce hashes this program once for all tests, which took half of their conductors' CPU time.
-func hashOnce(path string) (string, error) {
-	if path == os.Args[0] {
-		return ownHash()
-	}
-	return fileHash(path)
-}
-
-var ownHash = sync.OnceValues(func() (string, error) { return fileHash(os.Args[0]) })
 
 // ofStores leaves out the A/A arm and the null drivers: most tests look at their store's trial, and
 // each other one costs as much time.

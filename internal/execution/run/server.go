@@ -15,11 +15,14 @@ func (t *trial) startServer(ctx context.Context) error {
 	if t.store.Server == nil {
 		return nil
 	}
-	program, known := t.run.options.Program(t.store.Driver)
+	program, known := t.run.options.programOf(t.store)
 	if !known { // spec has checked it, but a resumed run may be of another version of Assay
 		return fmt.Errorf("this version of Assay can't start %s", t.store.Driver)
 	}
-	program = program.By(t.store.Server.Program)
+	digest, err := t.run.programs.check(ctx, t.store.Name, program)
+	if err != nil {
+		return ownFault{err}
+	}
 	directory := t.disk.data
 	if !t.store.KeepsFiles() {
 		t.disk.data = "" // the directory is the process's; there is nothing in it to watch
@@ -33,6 +36,7 @@ func (t *trial) startServer(ctx context.Context) error {
 		t.result.Cause = finding.CauseNoServer
 		return err
 	}
+	told.SHA256 = digest
 	t.result.Server = told
 	return nil
 }

@@ -51,7 +51,7 @@ func (u *underTest) stop(patience time.Duration) error {
 
 func serverStarted(g *server.Group) *record.Server {
 	first := g.Members[0]
-	s := &record.Server{Binary: first.Binary, Version: first.Version, Options: first.Options}
+	s := &record.Server{Binary: first.Binary, Product: first.Product, Version: first.Version, Options: first.Options}
 	for _, i := range g.Members {
 		s.Members = append(s.Members, record.ServerMember{
 			Endpoint: i.Endpoint(), Settings: i.Settings, StartSeconds: i.Took.Seconds()})

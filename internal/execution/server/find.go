@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"assay/internal/base/bounded"
+	"assay/internal/experiment"
 	"assay/store"
 )
 
@@ -27,6 +30,12 @@ var systemDirectories = []string{"/usr/sbin", "/usr/local/sbin", "/sbin"}
 func (p *Program) Find() (binary string, err error) {
 	if p.Linked {
 		return os.Executable()
+	}
+	if p.named != "" && strings.ContainsRune(p.named, '/') {
+		if !executable(p.named) {
+			return "", p.whyNamedIsNone()
+		}
+		return filepath.Abs(p.named)
 	}
 	directories := systemDirectories
 	if self, err := os.Executable(); err == nil {
@@ -51,9 +60,56 @@ func (p *Program) Find() (binary string, err error) {
 		}
 	}
 	if p.named != "" {
-		return "", fmt.Errorf("%s is %w: no such program in PATH, or at that path", p.named, ErrNotInstalled)
+		return "", fmt.Errorf("%s is %w: no such program in PATH", p.named, ErrNotInstalled)
 	}
 	return "", fmt.Errorf("%s is %w (%s)", p.Driver, ErrNotInstalled, p.Install())
+}
+
+// whyNamedIsNone says what is wrong with the path that somebody names.
+func (p *Program) whyNamedIsNone() error {
+	switch info, err := os.Stat(p.named); {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w at %s: there is no such file", experiment.ErrNoProgram, p.named)
+	case err != nil:
+		return fmt.Errorf("%w at %s: %w", experiment.ErrNoProgram, p.named, err)
+	case info.IsDir():
+		return fmt.Errorf("%w at %s: it is a directory", experiment.ErrNoProgram, p.named)
+	}
+	return fmt.Errorf("%w at %s: it is not executable", experiment.ErrNoProgram, p.named)
+}
+
+// All returns every binary of the program on this machine, that of Find first: also those of other
+// versions, and of other programs that speak the driver's protocol. A file is listed once.
+func (p *Program) All() (binaries []string) {
+	first, err := p.Find()
+	if err != nil || p.Linked {
+		return nil
+	}
+	seen := map[string]bool{}
+	add := func(binary string) {
+		real, err := filepath.EvalSymlinks(binary)
+		if err == nil && !seen[real] && executable(real) && p.complete(binary) {
+			seen[real] = true
+			binaries = append(binaries, binary)
+		}
+	}
+	add(first)
+	directories := append(filepath.SplitList(os.Getenv("PATH")), systemDirectories...)
+	for _, name := range slices.Concat(p.Binaries, p.Others) {
+		if strings.ContainsRune(name, '/') {
+			matches, _ := filepath.Glob(name) // fails for a bad pattern only
+			for _, found := range matches {
+				add(found)
+			}
+			continue
+		}
+		for _, directory := range directories {
+			if filepath.IsAbs(directory) {
+				add(filepath.Join(directory, name))
+			}
+		}
+	}
+	return binaries
 }
 
 // By returns the program with a binary that somebody names, by its path or by a name in PATH; "": with
@@ -133,8 +189,15 @@ const versionPatience = 10 * time.Second
 
 var versionText = regexp.MustCompile(`[0-9]+(\.[0-9]+)+[0-9A-Za-z.+~-]*`)
 
-// Version asks a binary for its version.
-func (p *Program) Version(ctx context.Context, binary string) (string, error) {
+// Told is what a binary prints when it is asked for its version.
+type Told struct {
+	Product string // that speaks the driver's protocol: "valkey"; the driver's name, if it does not say
+	Version string
+}
+
+// Tell asks a binary for its version. The error says so if it is another program than one that speaks
+// the driver's protocol.
+func (p *Program) Tell(ctx context.Context, binary string) (told Told, err error) {
 	arguments := p.VersionArguments
 	if len(arguments) == 0 {
 		arguments = []string{"--version"}
@@ -143,15 +206,35 @@ func (p *Program) Version(ctx context.Context, binary string) (string, error) {
 	defer cancel()
 	command := exec.CommandContext(ctx, binary, arguments...)
 	command.WaitDelay = time.Second
-	output, err := bounded.Output(command)
+	printed, err := bounded.Output(command)
 	if err != nil {
-		return "", fmt.Errorf("asking %s for its version: %w", binary, err)
+		return told, fmt.Errorf("asking %s for its version: %w%s", binary, err, lastPrinted(printed))
 	}
-	version := versionText.FindString(string(output))
-	if version == "" {
-		return "", fmt.Errorf("asking %s for its version: no version in %q", binary, firstLine(output))
+	told.Product = p.Driver
+	if p.Tells != nil {
+		groups := p.Tells.FindSubmatch(printed)
+		if groups == nil {
+			return told, fmt.Errorf("%s is another program than %s: asked for its version, it prints %q", binary, p.Driver, firstLine(printed))
+		}
+		if len(groups) > 1 {
+			told.Product = strings.ToLower(string(groups[1]))
+		}
 	}
-	return version, nil
+	if told.Version = versionText.FindString(string(printed)); told.Version == "" {
+		return told, fmt.Errorf("asking %s for its version: no version in %q", binary, firstLine(printed))
+	}
+	return told, nil
+}
+
+// lastPrinted is what a program printed before it failed, its last lines, as the end of a sentence.
+func lastPrinted(text []byte) string {
+	o := output{log: io.Discard}
+	_, _ = o.Write(text) // nothing fails there
+	o.end()
+	if words := o.lastWords(); words != "" {
+		return "; it last wrote: " + words
+	}
+	return ""
 }
 
 func firstLine(text []byte) string {

@@ -43,9 +43,11 @@ func StartGroup(ctx context.Context, p Program, r Request) (*Group, error) {
 	if first.Binary, err = p.Find(); err != nil {
 		return nil, err
 	}
-	if first.Version, err = p.Version(ctx, first.Binary); err != nil {
+	told, err := p.Tell(ctx, first.Binary)
+	if err != nil {
 		return nil, err
 	}
+	first.Product, first.Version = told.Product, told.Version
 	if first.Options, err = p.resolve(r.Class, r.Options); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
 	}

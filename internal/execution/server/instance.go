@@ -22,6 +22,7 @@ import (
 type Instance struct {
 	Program   *Program
 	Binary    string
+	Product   string // that Binary tells to be: "valkey"
 	Version   string
 	Directory string        // its own: empty before Prepare, absolute, and where the program starts
 	Host      string        // an address of loopback

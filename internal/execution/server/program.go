@@ -15,6 +15,7 @@ package server
 
 import (
 	"context"
+	"regexp"
 	"syscall"
 
 	"assay/store"
@@ -29,6 +30,9 @@ type Program struct {
 	// directories of system programs, or a pattern ("/usr/lib/postgresql/*/bin/postgres"), of whose
 	// matches the one with the highest version is taken.
 	Binaries []string
+	// Others are binaries of other programs that speak the driver's protocol, as Binaries: an arm may
+	// name one, and doctor lists them. Optional.
+	Others []string
 	// Needs are what the binary does not run without: a program in PATH ("java"), or a pattern from
 	// the binary's own directory ("lib/main-*.jar"). A binary without one of them is not installed.
 	Needs []string
@@ -37,6 +41,9 @@ type Program struct {
 	Linked bool
 	// VersionArguments make the binary print its version. Optional: --version.
 	VersionArguments []string
+	// Tells matches what the binary prints then, if it speaks the driver's protocol. Its first group is
+	// the product's name, if several do ("Valkey server v=9"). Optional: every program is believed.
+	Tells *regexp.Regexp
 	// Packages are the Debian packages that bring it: the line that installs it is made of them.
 	Packages []string
 	// Missing says how else it is had, where Packages are none.

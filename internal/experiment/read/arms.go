@@ -251,6 +251,16 @@ func nameOf(value string) string {
 	}, path.Base(value))
 }
 
+// started are those of the arms whose servers Assay starts.
+func started(arms []armArgument) (all []startedArm) {
+	for i := range arms {
+		if a := &arms[i]; a.start {
+			all = append(all, startedArm{&a.name, a.driver, a.program})
+		}
+	}
+	return all
+}
+
 // distinguish names arms of one driver after what they differ in, where their names are equal.
 func distinguish(arms []armArgument) {
 	for i := range arms {

@@ -1,10 +1,12 @@
 package read_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"assay/internal/experiment"
 	"assay/internal/experiment/read"
 )
 
@@ -32,7 +34,7 @@ func TestArmsOfACommandLine(t *testing.T) {
 		"dragonfly@127.0.0.1:6379":                `[{driver: redis, name: dragonfly, endpoints: ["127.0.0.1:6379"]}]`,
 		"redis@start redis@start=/opt/8/bin/serv": `[{driver: redis, server: start}, {driver: redis, name: redis-8, server: {start: true, program: "/opt/8/bin/serv"}}]`,
 	} {
-		source, err := read.Quick(strings.Fields(arguments), nil, nil)
+		source, err := read.Quick(strings.Fields(arguments), nil, nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", arguments, err)
 			continue
@@ -59,9 +61,51 @@ func TestArgumentsThatAreNoArms(t *testing.T) {
 		"postgresql://u:hunter2@localhost/bench": "credentials_env=ASSAY_LOGIN",
 		"redis://":                               "no address of a server",
 	} {
-		_, err := read.Quick([]string{argument}, nil, nil)
+		_, err := read.Quick([]string{argument}, nil, nil, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %q", argument, err, want)
+		}
+	}
+}
+
+// products are programs that speak one protocol, by what is named: product and version.
+var products = map[string][2]string{
+	"": {"redis", "7.0.15"}, "/opt/r8/bin/redis": {"redis", "8.2.3"}, "/opt/r704/bin/redis": {"redis", "7.0.4"}, "/opt/mine/bin/redis": {"redis", "7.0.15"},
+	"/opt/v9": {"valkey", "9.1.2"}, "/opt/v8": {"valkey", "8.0"},
+}
+
+func programsThatTell(driver string) (experiment.Program, bool) {
+	return experiment.Program{Tell: func(binary string) (product, version string, err error) {
+		told, known := products[binary]
+		if !known {
+			return "", "", errors.New("it tells nothing")
+		}
+		return told[0], told[1], nil
+	}}, driver == "redis"
+}
+
+// Arms of one driver with different programs are named by what these tell, as far as it is needed.
+func TestArmsAreNamedByTheirPrograms(t *testing.T) {
+	t.Parallel()
+	for arguments, want := range map[string]string{
+		"redis@start":                               "redis",
+		"redis@start=/opt/v9":                       "valkey",
+		"redis@start redis@start=/opt/v9":           "redis valkey",
+		"redis@start redis@start=/opt/r8/bin/redis": "redis-7.0 redis-8.2",
+		"redis@start=/opt/v8 redis@start=/opt/v9":   "valkey-8.0 valkey-9.1",
+		"redis@start redis@start=/opt/r704/bin/redis redis@start=/opt/r8/bin/redis": "redis-7.0.15 redis-7.0.4 redis-8.2",
+		"redis@start redis@start=/opt/mine/bin/redis":                               "redis-7.0.15 redis-7.0.15-mine",
+		"redis@start redis@start[io_threads=4]":                                     "redis redis-4",
+		"redis@start redis@start=/opt/unknown/bin/x":                                "redis-7.0 redis",
+	} {
+		source, err := read.Quick(strings.Fields(arguments), nil, nil, programsThatTell)
+		if err != nil {
+			t.Errorf("%s: %v", arguments, err)
+			continue
+		}
+		name := "name: " + strings.ReplaceAll(want, " ", "-") + "\n"
+		if !strings.HasPrefix(string(source.Text), name) {
+			t.Errorf("%s: want %q in\n%s", arguments, name, source.Text)
 		}
 	}
 }

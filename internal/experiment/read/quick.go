@@ -18,7 +18,7 @@ const (
 
 // Quick returns the experiment that compares drivers, each as armArgument has it, with
 // a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
-func Quick(drivers, mixes []string, changes []Change) (Source, error) {
+func Quick(drivers, mixes []string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
 	if len(mixes) == 0 {
 		mixes = []string{quickMix}
 	}
@@ -31,6 +31,7 @@ func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 		}
 		arms = append(arms, arm.each()...)
 	}
+	nameByPrograms(started(arms), programOf)
 	distinguish(arms)
 	for _, arm := range arms {
 		names, stores = append(names, arm.name), append(stores, arm.yaml())

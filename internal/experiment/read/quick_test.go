@@ -15,7 +15,7 @@ import (
 )
 
 func quick(stores, mixes []string, changes ...read.Change) (*read.Loaded, error) {
-	source, err := read.Quick(stores, mixes, changes)
+	source, err := read.Quick(stores, mixes, changes, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func TestTheClassFollowsWhatAServerGives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source, err := read.Quick(strings.Fields(c.stores), nil, nil)
+			source, err := read.Quick(strings.Fields(c.stores), nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

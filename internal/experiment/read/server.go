@@ -1,6 +1,7 @@
 package read
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -56,7 +57,9 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}
-	if err := program.Find(f.Program); err != nil {
+	if err := program.Find(f.Program); errors.Is(err, experiment.ErrNoProgram) {
+		return r.fail(here.in("program"), "%v", err)
+	} else if err != nil {
 		s.Missing = fmt.Errorf("%w: %w", ErrNotHere, err).Error()
 	}
 	return nil

@@ -2,6 +2,8 @@ package read_test
 
 import (
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -125,7 +127,7 @@ func TestAServerThatIsNotInstalledIsRefusedWithTheLineThatInstallsIt(t *testing.
 }
 
 func TestAStartedServerIsNamedOnTheCommandLine(t *testing.T) {
-	source, err := read.Quick([]string{"here@start", "here@127.0.0.1:11211"}, nil, nil)
+	source, err := read.Quick([]string{"here@start", "here@127.0.0.1:11211"}, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,5 +165,39 @@ func TestEachOfSeveralServersHasOptionsOfItsOwn(t *testing.T) {
 		if _, err := loadServer(t, c.arm); err == nil || !strings.Contains(err.Error(), c.expected) {
 			t.Errorf("%s: %v\nexpected %q in it", c.arm, err, c.expected)
 		}
+	}
+}
+
+// Stores without a name are named by their programs where their driver does not tell them apart, and a
+// path at which there is no program is a mistake of the file.
+func TestStoresAreNamedByTheirPrograms(t *testing.T) {
+	drivers := servers(t)
+	startable := drivers.ProgramOf
+	drivers.ProgramOf = func(driver string) (experiment.Program, bool) {
+		p, known := startable(driver)
+		p.Tell = func(binary string) (product, version string, err error) { return "here", "1." + strconv.Itoa(len(binary)), nil }
+		return p, known
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(stores string) (names []string, err error) {
+		e, err := read.Load([]byte("name: servers\nstores: ["+stores+"]\nphases: [{name: write, mix: {insert: 1}, for: 1s}]\n"), "servers.yaml", nil, drivers)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range e.Stores {
+			names = append(names, s.Name)
+		}
+		return names, nil
+	}
+	names, err := load("{driver: here, server: start}, {driver: here, server: {start: true, program: "+self+"}}")
+	if want := []string{"here-1.0", "here-1." + strconv.Itoa(len(self))}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, %v; want %q", names, err, want)
+	}
+	_, err = load("{driver: here, server: {start: true, program: /no/such/server}}")
+	if err == nil || !strings.Contains(err.Error(), "servers.yaml:2:") || !strings.Contains(err.Error(), "no program at /no/such/server: there is no such file") {
+		t.Errorf("%v", err)
 	}
 }

@@ -18,6 +18,7 @@ func (r *resolver) stores() *Error {
 		return r.fail([]string{"stores"}, "%d stores: at most %d", len(r.file.Stores), storesMax)
 	}
 	var names []string
+	r.nameStores()
 	for i, s := range r.file.Stores {
 		resolved, err := r.ofStore(i).store(i, s)
 		if err != nil {
@@ -44,6 +45,22 @@ func (r *resolver) stores() *Error {
 	return nil
 }
 
+// nameStores names the stores that the file names not, after their drivers, or what is started.
+func (r *resolver) nameStores() {
+	var arms []startedArm
+	for i := range r.file.Stores {
+		s := &r.file.Stores[i]
+		if s.Name != "" {
+			continue
+		}
+		s.Name = s.Driver
+		if s.Server.Start {
+			arms = append(arms, startedArm{&s.Name, s.Driver, s.Server.Program})
+		}
+	}
+	nameByPrograms(arms, r.drivers.ProgramOf)
+}
+
 func (r storeResolver) store(i int, s StoreFile) (experiment.Store, *Error) {
 	if s.Driver == "" && r.namesNull(i) || s.Driver == experiment.NullDriver {
 		return experiment.Store{}, r.fail(r.in("driver"), "the null driver is not a store: it is added to every experiment by itself, as the ceiling").
@@ -52,7 +69,7 @@ func (r storeResolver) store(i int, s StoreFile) (experiment.Store, *Error) {
 	if s.Driver == "" {
 		return experiment.Store{}, r.fail(r.in(), "a store without a driver").hint("expected driver: NAME, one of %s", strings.Join(r.driverNames(), ", "))
 	}
-	resolved := experiment.Store{Name: orText(s.Name, s.Driver), Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
+	resolved := experiment.Store{Name: s.Name, Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
 	if s.Server.Start {
 		resolved.Server = &experiment.Server{}
 	}

@@ -30,7 +30,8 @@ func JSON(w io.Writer, r *model.Result) error {
 }
 
 // placeColumns say what a line of CSV is of; those of its figures are column.All's.
-var placeColumns = []string{"run", "class", "cell", "phase", "operation", "store", "role", "standing", "rank", "letters", "reasons"}
+var placeColumns = []string{"run", "class", "cell", "phase", "operation", "store", "role", "standing", "rank", "letters", "reasons",
+	"server_product", "server_version", "server_sha256"}
 
 func csvHeader() []string {
 	header := slices.Clone(placeColumns)
@@ -58,9 +59,16 @@ func CSV(w io.Writer, r *model.Result) error {
 	r = format.Shown(r)
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader()}
+	programs := map[[2]string]model.Program{} // by run and arm
+	for _, s := range r.Stores {
+		if s.Program != nil {
+			programs[[2]string{s.Run, s.Arm}] = *s.Program
+		}
+	}
 	for i := range r.Tables {
 		for k := range r.Tables[i].Rows {
-			lines = append(lines, csvLines(&r.Tables[i], &r.Tables[i].Rows[k])...)
+			row := &r.Tables[i].Rows[k]
+			lines = append(lines, csvLines(&r.Tables[i], row, programs[[2]string{r.Tables[i].Run, row.Arm}])...)
 		}
 	}
 	for _, line := range lines {
@@ -76,7 +84,7 @@ func CSV(w io.Writer, r *model.Result) error {
 	return nil
 }
 
-func csvLines(t *model.Table, r *model.Row) [][]string {
+func csvLines(t *model.Table, r *model.Row, program model.Program) [][]string {
 	var reasons []string
 	for _, m := range r.Reasons {
 		reasons = append(reasons, finding.Text(m))
@@ -87,7 +95,7 @@ func csvLines(t *model.Table, r *model.Row) [][]string {
 	}
 	line := func(operation string, of *column.Line) []string {
 		fields := []string{t.Run, t.Class, t.Label, t.Phase, operation, r.Arm, r.Role, string(r.Standing),
-			rank, r.Letters, strings.Join(reasons, "; ")}
+			rank, r.Letters, strings.Join(reasons, "; "), program.Product, program.Version, program.SHA256}
 		for _, c := range column.All(t) {
 			if c.Name == "" {
 				continue

@@ -205,6 +205,15 @@ type Store struct {
 	Claims    []Fact   `json:"claims,omitempty"`   // durability class → how it is reached, in the library's words
 	Settings  []Fact   `json:"settings,omitempty"` // in force, as the store told them
 	Abilities []string `json:"abilities,omitempty"`
+	Program   *Program `json:"program,omitempty"` // absent: Assay started no server of it
+}
+
+// Program is that of the server which Assay started for the arm's trials.
+type Program struct {
+	Path    string `json:"path"`
+	Product string `json:"product,omitempty"` // that it tells to be; absent, with SHA256: of a run that is older
+	Version string `json:"version"`
+	SHA256  string `json:"sha256,omitempty"`
 }
 
 // Matrix is every planned trial: rows are arms, columns are cells, a square has a trial each block.

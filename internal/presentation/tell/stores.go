@@ -45,6 +45,9 @@ func storesOf(run *record.Run) (stores []model.Store) {
 		if trial := ran[i]; trial != nil {
 			made.Settings = settingsOf(trial)
 			made.Version = cmp.Or(trial.Version, made.Version)
+			if started := trial.Server; started != nil {
+				made.Program = &model.Program{Path: started.Binary, Product: started.Product, Version: started.Version, SHA256: started.SHA256}
+			}
 		}
 		stores = append(stores, made)
 	}
@@ -79,7 +82,8 @@ func settingsOf(trial *record.Trial) []model.Fact {
 	if trial.Server == nil {
 		return factsOf(trial.Settings)
 	}
-	all, server := trial.Server.Settings(), finding.FactServerParams{Program: trial.Server.Binary, Version: trial.Server.Version}
+	all, server := trial.Server.Settings(), finding.FactServerParams{
+		Program: trial.Server.Binary, Version: trial.Server.Version, SHA256: trial.Server.SHA256}
 	if count := len(trial.Server.Members); count > 1 {
 		server.Servers = count
 	}
