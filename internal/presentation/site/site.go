@@ -1,9 +1,11 @@
-// Package site writes an archive as a folder of static pages: index.html has a table for each
-// experiment and machine, in which every figure leads to the report that it comes from. The pages
-// need no network and no server.
+// Package site writes an archive as a folder of static pages: index.html has, for each experiment and
+// machine, what has changed, and a table for each of its phases in which every figure leads to the
+// report that it comes from. They look as reports do: site.css has little beside their style. The
+// pages need no network and no server.
 package site
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -20,6 +22,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/base/owned"
 	"assay/internal/presentation/archive"
+	"assay/internal/presentation/html"
 )
 
 //go:embed site.html
@@ -99,13 +102,21 @@ type view struct {
 type groupView struct {
 	*archive.Group
 	Span    string
-	Rows    []rowView
+	Tables  []tableView
 	Changes []archive.Told
+}
+
+// tableView has the stores of one phase, the best first.
+type tableView struct {
+	Phase, Class, Cell, Metric string
+	Rows                       []rowView
 }
 
 type rowView struct {
 	archive.Series
 	Version, Last, Interval string
+	Ratio                   string // of the figure to the best one
+	Best                    bool
 	Sort                    float64
 	Report                  string
 	Dots                    []dot
@@ -114,7 +125,7 @@ type rowView struct {
 	Changed                 string
 }
 
-// dot is a value in a chart of 240 by 48 pixels.
+// dot is a value in a chart of 160 by 32 pixels.
 type dot struct {
 	X, Y         float64
 	Title, Where string
@@ -122,16 +133,15 @@ type dot struct {
 
 func index(w io.Writer, groups []archive.Group) error {
 	sum := sha256.Sum256([]byte(script))
-	v := view{Style: template.CSS(style), Script: template.JS(script),
+	v := view{Style: template.CSS(string(html.Style()) + style), Script: template.JS(script),
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"}
 	for i := range groups {
 		g := format.Shown(&groups[i])
 		if len(g.Runs) == 0 {
 			continue
 		}
-		view := groupView{Group: g, Span: archive.SpanText(g), Changes: archive.Tell(g, g.Series)}
+		view := groupView{Group: g, Span: archive.SpanText(g), Tables: tablesOf(g), Changes: archive.Tell(g, g.Series)}
 		for _, s := range g.Series {
-			view.Rows = append(view.Rows, rowOf(g, s))
 			v.Classes, v.Metrics = with(v.Classes, s.Class), with(v.Metrics, s.Metric)
 		}
 		v.Machines = with(v.Machines, g.Machine)
@@ -143,6 +153,40 @@ func index(w io.Writer, groups []archive.Group) error {
 	return nil
 }
 
+// tablesOf are the series of a group by phase, class, cell and metric, in the order of their first ones.
+func tablesOf(g *archive.Group) (tables []tableView) {
+	for _, s := range g.Series {
+		at := slices.IndexFunc(tables, func(t tableView) bool {
+			return t.Phase == s.Phase && t.Class == s.Class && t.Cell == s.Cell && t.Metric == s.Metric
+		})
+		if at < 0 {
+			at, tables = len(tables), append(tables, tableView{Phase: s.Phase, Class: s.Class, Cell: s.Cell, Metric: s.Metric})
+		}
+		tables[at].Rows = append(tables[at].Rows, rowOf(g, s))
+	}
+	for i := range tables {
+		tables[i].order()
+	}
+	return tables
+}
+
+// order puts the best row first: the highest rate, or the least of another figure.
+func (t *tableView) order() {
+	slices.SortStableFunc(t.Rows, func(a, b rowView) int {
+		if t.Metric == "rate" {
+			return cmp.Compare(b.Sort, a.Sort)
+		}
+		return cmp.Compare(a.Sort, b.Sort)
+	})
+	best := t.Rows[0].Sort
+	t.Rows[0].Best = true
+	for i := range t.Rows {
+		if best > 0 {
+			t.Rows[i].Ratio = format.Factor(t.Rows[i].Sort / best)
+		}
+	}
+}
+
 func with(list []string, word string) []string {
 	if slices.Contains(list, word) {
 		return list
@@ -151,7 +195,7 @@ func with(list []string, word string) []string {
 }
 
 const (
-	chartWidth, chartHeight = 240.0, 48.0
+	chartWidth, chartHeight = 160.0, 32.0
 	chartMargin             = 4.0
 )
 

@@ -1,42 +1,46 @@
 "use strict";
 const form = document.querySelector("form");
 
-// A row is shown where it fits each filter; a section where a row of it is left.
+// A row is shown where it fits each filter, a table where a row of it is left, a section where a table is.
 const filter = () => {
-  const want = Object.fromEntries(new FormData(form));
+  const want = { class: "", machine: "", ...Object.fromEntries(new FormData(form)) };
   const text = want.text.toLowerCase();
   for (const section of document.querySelectorAll("section")) {
-    let left = 0;
-    for (const row of section.querySelectorAll("tbody tr")) {
-      const shown =
-        (!want.machine || section.dataset.machine === want.machine) &&
-        (!want.class || row.dataset.class === want.class) &&
-        (!want.metric || row.dataset.metric === want.metric) &&
-        (row.cells[3].textContent + " " + row.cells[4].textContent).toLowerCase().includes(text);
-      row.hidden = !shown;
-      left += shown ? 1 : 0;
+    let tables = 0;
+    for (const table of section.querySelectorAll(".grid")) {
+      let rows = 0;
+      for (const row of table.querySelectorAll("tbody tr")) {
+        row.hidden = !row.cells[0].textContent.toLowerCase().includes(text);
+        rows += row.hidden ? 0 : 1;
+      }
+      const fits = table.dataset.metric === want.metric && (!want.class || table.dataset.class === want.class);
+      table.hidden = !fits || rows === 0;
+      tables += table.hidden ? 0 : 1;
     }
-    section.hidden = left === 0;
+    section.hidden = tables === 0 || (want.machine !== "" && section.dataset.machine !== want.machine);
   }
+  for (const one of document.querySelectorAll(".absolute")) one.hidden = form.elements.relative.checked;
+  for (const one of document.querySelectorAll(".ratio")) one.hidden = !form.elements.relative.checked;
 };
-form.addEventListener("input", filter);
-form.addEventListener("submit", (event) => event.preventDefault());
 
-// A click on a heading sorts by that column, numbers from the largest and words from A; a second one
-// turns the order round.
-for (const head of document.querySelectorAll("th")) {
-  head.addEventListener("click", () => {
-    const at = head.cellIndex;
-    const body = head.closest("table").tBodies[0];
-    const key = (row) => row.cells[at].dataset.sort;
-    const numbers = [...body.rows].some((row) => key(row) !== undefined);
-    const [first, second] = numbers ? ["descending", "ascending"] : ["ascending", "descending"];
-    const order = head.getAttribute("aria-sort") === first ? second : first;
-    for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", order);
-    const rows = [...body.rows].sort((a, b) =>
-      numbers ? Number(key(a)) - Number(key(b)) : a.cells[at].textContent.localeCompare(b.cells[at].textContent),
-    );
-    body.append(...(order === "descending" ? rows.reverse() : rows));
+// What was chosen stands in the address, so that a link shows the same.
+const keep = () => {
+  const chosen = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+  history.replaceState(null, "", "#" + chosen);
+};
+for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+  const field = form.elements[name];
+  if (field && field.type === "checkbox") field.checked = true;
+  else if (field) field.value = value;
+}
+form.addEventListener("input", () => (filter(), keep()));
+form.addEventListener("submit", (event) => event.preventDefault());
+filter();
+
+// The heading of figures turns their order round: best first, or last.
+for (const button of document.querySelectorAll("th button")) {
+  button.addEventListener("click", () => {
+    const body = button.closest("table").tBodies[0];
+    body.append(...[...body.rows].reverse());
   });
 }

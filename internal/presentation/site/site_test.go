@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"assay/internal/presentation/archive"
 	"assay/internal/testkit/chromium"
 )
@@ -40,8 +42,8 @@ func twoMachines() (groups []archive.Group) {
 	return groups
 }
 
-// In a browser, filters leave the rows that fit all of them, headings sort, and each figure and dot
-// leads to the report of its run.
+// In a browser, filters leave the tables and rows that fit all of them, the best store comes first, and
+// each figure and dot leads to the report of its run.
 func TestSiteInABrowser(t *testing.T) {
 	var page bytes.Buffer
 	groups := twoMachines()
@@ -54,42 +56,40 @@ func TestSiteInABrowser(t *testing.T) {
 	}
 	p := chromium.Open(t, chromium.File(file))
 	shown := func() []string {
-		return chromium.JS[[]string](p, `[...document.querySelectorAll("section:not([hidden]) tbody tr:not([hidden])")].map((row) =>
-			[row.closest("section").dataset.machine, row.cells[1].textContent, row.cells[3].textContent, row.cells[5].textContent].join(" "))`)
+		return chromium.JS[[]string](p, `[...document.querySelectorAll("section:not([hidden]) .grid:not([hidden]) tbody tr:not([hidden])")].map((row) => {
+			const table = row.closest(".grid");
+			const figure = row.querySelector("td a span:not([hidden])").textContent;
+			return [row.closest("section").dataset.machine, table.dataset.class, row.cells[0].textContent.split(/\s/)[0], table.dataset.metric, figure].join(" ");
+		})`)
 	}
 	for _, c := range []struct {
 		set  string
-		want int
-		all  string // is in each row that is shown
+		want []string
 	}{
-		{`{}`, 9, ""},
-		{`{machine: "large"}`, 4, "large "},
-		{`{class: "D1"}`, 1, "small D1 bbolt rate"},
-		{`{metric: "p99"}`, 4, " p99"},
-		{`{text: "PEBBLE"}`, 4, " pebble "},
-		{`{text: "v2", machine: "small", metric: "rate"}`, 2, "small D3 "},
-		{`{text: "rocksdb"}`, 0, ""},
+		{`{}`, []string{"small D3 bbolt rate 20.0 k/s", "small D3 pebble rate 10.0 k/s", "small D1 bbolt rate 500 k/s",
+			"large D3 bbolt rate 20.0 k/s", "large D3 pebble rate 10.0 k/s"}},
+		{`{machine: "large"}`, []string{"large D3 bbolt rate 20.0 k/s", "large D3 pebble rate 10.0 k/s"}},
+		{`{class: "D1"}`, []string{"small D1 bbolt rate 500 k/s"}},
+		{`{metric: "p99", machine: "small"}`, []string{"small D3 bbolt p99 1.00 ms", "small D3 pebble p99 2.00 ms"}},
+		{`{text: "PEBBLE", machine: "small"}`, []string{"small D3 pebble rate 10.0 k/s"}},
+		{`{machine: "large", relative: true}`, []string{"large D3 bbolt rate 1.00×", "large D3 pebble rate 0.50×"}},
+		{`{text: "rocksdb"}`, nil},
 	} {
 		chromium.JS[bool](p, `(() => { const form = document.querySelector("form"); form.reset();
-			for (const [name, value] of Object.entries(`+c.set+`)) form.elements[name].value = value;
+			for (const [name, value] of Object.entries(`+c.set+`)) {
+				if (value === true) form.elements[name].checked = true; else form.elements[name].value = value;
+			}
 			form.dispatchEvent(new Event("input")); return true; })()`)
-		if rows := shown(); len(rows) != c.want || slices.ContainsFunc(rows, func(row string) bool { return !strings.Contains(row, c.all) }) {
-			t.Errorf("%s shows %q", c.set, rows)
+		if rows := shown(); !slices.Equal(rows, c.want) {
+			t.Errorf("%s shows %q, want %q", c.set, rows, c.want)
 		}
 	}
-	chromium.JS[bool](p, `(() => { const form = document.querySelector("form"); form.reset(); form.dispatchEvent(new Event("input")); return true; })()`)
-	click := func(column string) []string {
-		return chromium.JS[[]string](p, `(() => { const head = [...document.querySelector("section").querySelectorAll("th")].find((h) => h.textContent === "`+column+`");
-			head.click();
-			return [head.getAttribute("aria-sort"), ...[...document.querySelector("section").querySelectorAll("tbody tr")].map((row) => row.cells[head.cellIndex].textContent)]; })()`)
+	if at := chromium.JS[string](p, `location.hash`); !strings.Contains(at, "text=rocksdb") {
+		t.Errorf("the address is %q", at)
 	}
-	for _, want := range [][]string{{"store", "ascending", "bbolt", "bbolt", "bbolt", "pebble", "pebble"}, {"store", "descending", "pebble", "pebble", "bbolt", "bbolt", "bbolt"}} {
-		if got := click(want[0]); !slices.Equal(got, want[1:]) {
-			t.Errorf("by %s: %q", want[0], got)
-		}
-	}
-	if got := click("last"); got[0] != "descending" || got[1] != "2.00 ms" || got[len(got)-1] != "10.0 k/s" {
-		t.Errorf("by the last figure: %q", got)
+	if got := chromium.JS[string](p, `(() => { const form = document.querySelector("form"); form.reset(); form.dispatchEvent(new Event("input"));
+		const table = document.querySelector("table"); table.querySelector("th button").click(); return table.tBodies[0].rows[0].cells[0].textContent; })()`); !strings.HasPrefix(got, "pebble") {
+		t.Errorf("turned round, %q is first", got)
 	}
 	links := chromium.JS[[]string](p, `[...document.querySelectorAll("tbody a")].map((a) => a.getAttribute("href"))`)
 	for _, g := range groups {
@@ -100,4 +100,25 @@ func TestSiteInABrowser(t *testing.T) {
 		}
 	}
 	p.Quiet(chromium.Alone)
+}
+
+// On a phone the first screen has a figure, and nothing is wider than it.
+func TestSiteOnAPhone(t *testing.T) {
+	var page bytes.Buffer
+	if err := index(&page, twoMachines()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "index.html")
+	if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := chromium.Open(t, chromium.File(file))
+	p.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Reload())
+	if wide := chromium.JS[float64](p, `document.documentElement.scrollWidth`); wide > 390 {
+		t.Errorf("the page is %v pixels wide", wide)
+	}
+	figure := chromium.JS[[]float64](p, `(() => { const box = document.querySelector("tbody td a").getBoundingClientRect(); return [box.right, box.bottom]; })()`)
+	if figure[0] > 390 || figure[1] > 844 {
+		t.Errorf("the first figure ends at %v", figure)
+	}
 }
