@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assay/drivers"
+	"assay/internal/experiment"
 	"assay/internal/testkit/drivertest"
 	"assay/internal/testkit/servertest"
 	"assay/store"
@@ -483,4 +484,22 @@ func TestNullDoesNothingWithoutAllocating(t *testing.T) {
 		return
 	}
 	t.Error("no null driver")
+}
+
+// Who names a store without a TTL is told which stores have one.
+func TestStoresWithATTLAreNamed(t *testing.T) {
+	var names []string
+	for _, d := range drivers.All() {
+		if description := d.Describe(); description.Kind != store.None && description.Abilities.Expire {
+			names = append(names, description.Name)
+		}
+		if d.Describe().Abilities.Expire != (d.Describe().Expiry != nil) {
+			t.Errorf("%s: the ability expire and what it says of times do not fit", d.Describe().Name)
+		}
+	}
+	slices.Sort(names)
+	last := len(names) - 1
+	if want := strings.Join(names[:last], ", ") + " and " + names[last]; experiment.Expiring != want {
+		t.Errorf("named are %q, there are %q", experiment.Expiring, want)
+	}
 }

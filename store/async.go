@@ -54,6 +54,9 @@ type Request struct {
 	Old       []byte  // of [OpCompareAndSwap]
 	Value     []byte  // what is put
 	Writes    []Write // of [OpApply], at least one
+	// TTL is for how long [OpPut] stores, as of [Expirer.PutFor]; 0: without an end. It is 0 where
+	// handles are no Expirers.
+	TTL time.Duration
 }
 
 // Operation is a method of [Handle] or of one of its abilities.

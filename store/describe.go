@@ -114,6 +114,9 @@ type Description struct {
 	// was acknowledged. 0: there is no such promise.
 	EventualWithinNS int64 `json:"eventual_within_ns,omitempty"`
 
+	// Expiry is how a store keeps the times of [Expirer]; nil: it has none.
+	Expiry *Expiry `json:"expiry,omitempty"`
+
 	// IndexesIdle: the store keeps the indexes that it is asked for, and finds no record by them. It
 	// says so of every query.
 	IndexesIdle bool `json:"indexes_idle,omitempty"`
@@ -147,6 +150,30 @@ type DurabilityClaim struct {
 	How   string     `json:"how"` // "Options.NoSync = true"
 }
 
+// Expiry is how exactly a store keeps the time that a value is to live. Before the time less EarlyNS a
+// value that is gone is a loss; after the time and LateNS one that is there is late.
+type Expiry struct {
+	UnitNS  int64 `json:"unit_ns"`            // times are multiples of it
+	LeastNS int64 `json:"least_ns,omitempty"` // the shortest time; 0: one unit
+	MostNS  int64 `json:"most_ns,omitempty"`  // the longest time; 0: no limit
+	EarlyNS int64 `json:"early_ns,omitempty"` // by so much a value may be gone too early: of whole seconds, one
+	LateNS  int64 `json:"late_ns,omitempty"`  // by so much it may be there too long: the tick of what removes it
+}
+
+// Refuse says why a value can't live for a time; "": it can.
+func (x *Expiry) Refuse(ttl time.Duration) string {
+	least := max(x.LeastNS, x.UnitNS)
+	switch {
+	case int64(ttl) < least:
+		return fmt.Sprintf("%v is less than %v, the shortest time that it takes", ttl, time.Duration(least))
+	case x.MostNS > 0 && int64(ttl) > x.MostNS:
+		return fmt.Sprintf("%v is more than %v, the longest time that it takes", ttl, time.Duration(x.MostNS))
+	case x.UnitNS > 0 && int64(ttl)%x.UnitNS != 0:
+		return fmt.Sprintf("%v is no multiple of %v, its unit", ttl, time.Duration(x.UnitNS))
+	}
+	return ""
+}
+
 // Variant is what a description says with one choice of an option, of type Choice, where that is
 // something else: another protocol, for example.
 type Variant struct {
@@ -174,6 +201,7 @@ type Abilities struct {
 	Increment      bool `json:"increment,omitempty"`
 	Async          bool `json:"async,omitempty"`
 	DeletePrefix   bool `json:"delete_prefix,omitempty"`
+	Expire         bool `json:"expire,omitempty"`
 }
 
 // List returns the names of the abilities that are there.
@@ -187,6 +215,7 @@ func (a Abilities) List() []string {
 		{"sync", a.Sync}, {"inspect", a.Inspect}, {"records", a.Records}, {"query", a.Query}, {"count", a.Count},
 		{"modify", a.Modify}, {"delete_query", a.DeleteQuery}, {"increment", a.Increment}, {"explain", a.Explain}, {"async", a.Async},
 		{"delete_prefix", a.DeletePrefix},
+		{"expire", a.Expire},
 	} {
 		if ability.has {
 			names = append(names, ability.name)
@@ -213,6 +242,7 @@ func Probe(s Store, h Handle) Abilities {
 	_, a.Increment = h.(Incrementer)
 	_, a.Async = s.(Asynchronous)
 	_, a.DeletePrefix = h.(PrefixDeleter)
+	_, a.Expire = h.(Expirer)
 	return a
 }
 

@@ -129,6 +129,14 @@ func After(prefix []byte) []byte {
 	return nil
 }
 
+// Expirer is a [Handle] whose store removes a value by itself when a time is over.
+type Expirer interface {
+	// PutFor stores value under key for a time, whether key was there or not, in one step: others see
+	// neither the value without its end nor the end without the value. ttl is a multiple of
+	// [Expiry].UnitNS and at least [Expiry].LeastNS. A later Put takes the end away again.
+	PutFor(key, value []byte, ttl time.Duration) error
+}
+
 // Syncer is a [Store] that can be told to make everything acknowledged durable.
 type Syncer interface {
 	// Sync returns once every acknowledged write survives a power cut.
@@ -236,6 +244,10 @@ func (e DurabilityEvidence) Counted(syncs float64, counter string, lag time.Dura
 // its start, to stay within its limits or because they expired. What is missing is then an eviction,
 // up to that number; in a store that does not tell it, and beyond it, what is missing is lost.
 const RecordsEvicted = "records_evicted"
+
+// RecordsExpired is the name under which a store tells how many of these it removed because their time
+// was over, of those that it counts apart.
+const RecordsExpired = "records_expired"
 
 // What a store of several servers tells of each of them, under the name that [ServerStat] gives: so
 // that a server which got more or less than its weight is found.

@@ -65,7 +65,9 @@ type flying struct {
 	index, sequence uint64
 	entries         uint64
 	beginNS, dueNS  int64
-	bytes, members  int // written
+	lap             uint64
+	life            counters.Life // of what is read, before
+	bytes, members  int           // written
 	second          bool
 	problem         string // of what it read, where it has read and now writes
 	readBytes       int
@@ -161,7 +163,7 @@ func (d *driver) begin(l *lane, now, due int64) {
 	f := &l.flight[at]
 	*f = flying{
 		entry: entry, position: l.position, index: entry.Index(), sequence: l.sequence, entries: 1,
-		beginNS: now, dueNS: due,
+		beginNS: now, dueNS: due, lap: l.lap,
 	}
 	if entry.Grows() {
 		f.index += l.lap * l.part.Stride
@@ -169,6 +171,9 @@ func (d *driver) begin(l *lane, now, due int64) {
 	r, o := &d.request, entry.Operation()
 	if o == trace.Batch {
 		f.entries += uint64(l.amounts[entry.SizeClass()])
+	}
+	if l.lives != nil {
+		l.lives.beginFlying(f, l.thread)
 	}
 	l.n++
 	l.sequence += f.entries
@@ -202,7 +207,10 @@ func (d *driver) begin(l *lane, now, due int64) {
 
 // makePut makes a request that writes an operation's value.
 func (l *lane) makePut(r *store.Request, o store.Operation, f *flying) {
-	r.Operation, r.Key, r.Value = o, l.keys.Key(f.index), l.makeValue(f.entry, f.index, f.sequence)
+	r.Operation, r.Key, r.Value, r.TTL = o, l.keys.Key(f.index), l.makeValue(f.entry, f.index, f.sequence), 0
+	if l.lives != nil {
+		r.TTL = time.Duration(l.lives.ttlOf(f.entry)) * time.Millisecond
+	}
 	f.bytes = len(r.Key) + len(r.Value)
 }
 
@@ -237,6 +245,9 @@ func (d *driver) ended(number int, value []byte, err error) {
 		}
 	default:
 		outcome = l.wrote(o, err, slot, f.bytes)
+	}
+	if l.lives != nil {
+		outcome, looked = l.lives.endFlying(f, l.thread, outcome, now), true
 	}
 	slot.CountTime(now - f.beginNS)
 	if l.part.Due != nil {

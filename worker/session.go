@@ -245,6 +245,7 @@ type phase struct {
 	count    int
 	counters *counters.File
 	history  *counters.History // nil: the trace has no recorded entries
+	lives    *counters.Lives   // nil: reads are held against no TTL
 	pool     *keyval.Pool
 	clock    *clock.Clock
 	slots    *trace.Slots
@@ -311,6 +312,9 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 	}
 	p.counters = p.counters.Process(r.Process)
 	if err := p.mapHistory(); err != nil {
+		return err
+	}
+	if err := p.mapLives(); err != nil {
 		return err
 	}
 	if p.clock, err = clock.New(clock.Source(r.Clock)); err != nil {
@@ -386,6 +390,12 @@ func (s *session) checkAbilities(t *trace.File) error {
 		if o == trace.Increment && (s.record == nil || s.record.Counter() < 0) {
 			return badRequest("increment adds to the counter column, and define named none")
 		}
+	}
+	if t.TTLs != [256]uint32{} && !s.abilities.Expire {
+		return refused("%s can't store a value for a time", s.hosted.description.Name)
+	}
+	if t.Expires() && t.TimedEvery > 0 {
+		return refused("operations that are not timed have no begin that a TTL could count from")
 	}
 	if t.TimedEvery > 0 && !s.handles.kept() {
 		return refused("only threads that keep their handles may leave operations untimed")

@@ -45,6 +45,7 @@ type thread struct {
 	observed []uint64 // one word an entry, in a verify phase
 	history  *counters.HistoryThread
 	recorded []counters.Recorded // room for the history
+	lives    *lives              // nil: values have no TTL
 	watching bool                // what is read is to be known: in a verify phase, and at recorded entries
 	saw      uint64              // what was read while watching: a version or an Observed… word
 
@@ -68,6 +69,7 @@ type target struct {
 	deleter     store.QueryDeleter
 	modifier    store.Modifier
 	incrementer store.Incrementer
+	expirer     store.Expirer
 }
 
 func targetOf(h store.Handle) target {
@@ -81,6 +83,7 @@ func targetOf(h store.Handle) target {
 	t.deleter, _ = h.(store.QueryDeleter)
 	t.modifier, _ = h.(store.Modifier)
 	t.incrementer, _ = h.(store.Incrementer)
+	t.expirer, _ = h.(store.Expirer)
 	return t
 }
 
@@ -119,6 +122,7 @@ func (s *session) newThread(p *phase, i int) *thread {
 		}
 	}
 	t.found.init(t)
+	t.lives = s.newLives(t)
 	t.observed = t.observedWords()
 	t.watching = t.observed != nil
 	if p.history != nil {
@@ -230,7 +234,7 @@ func (t *thread) walk() {
 	entries, head, clock := t.part.Entries, t.head, t.clock
 	stop := t.phase.counters.StopWord()
 	limit, deadline := t.limit(), t.ends()
-	open, keepsHandle := t.part.Due != nil, t.target.Handle != nil
+	open, plain := t.part.Due != nil, t.target.Handle != nil && t.lives == nil
 	sequence, lap, position := uint64(0), uint64(0), 0
 	last, ended := clock.NowNS(), t.startNS+int64(t.part.FromNS)
 	for {
@@ -266,7 +270,7 @@ func (t *thread) walk() {
 		var outcome counters.Outcome
 		var now int64
 		var looked bool
-		if keepsHandle {
+		if plain {
 			outcome, now, looked = t.operate(entry, index, sequence, position, lap, slot)
 		} else {
 			outcome, last, now = t.operateWithHandle(last, entry, index, sequence, position, lap, slot)
@@ -354,16 +358,21 @@ func (t *thread) countResponse(entry trace.Entry, response int64) {
 	t.phase.counters.Response(t.number, slot)[histogram.Bucket(uint64(max(response, 0)))]++
 }
 
-// operateWithHandle does one operation with a handle taken for it. Waiting for a pooled handle is
+// operateWithHandle does one operation with a handle taken for it, or one of a phase whose values have
+// a TTL. Waiting for a pooled handle is
 // in no service time, it is counted apart; opening a new one is, for a client that opens one each
 // time pays for it each time.
 func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequence uint64, position int, lap uint64,
 	slot *counters.Slot) (outcome counters.Outcome, start, now int64) {
 	h := t.session.handles
+	if h.kept() {
+		outcome, now, _ = t.operateLiving(last, entry, index, sequence, position, lap, slot)
+		return outcome, last, now
+	}
 	if h.idle != nil {
 		t.target = targetOf(<-h.idle)
 		start = t.countWait(last)
-		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
+		outcome, now, _ = t.operateLiving(start, entry, index, sequence, position, lap, slot)
 		h.idle <- t.target.Handle
 		return outcome, start, now
 	}
@@ -377,7 +386,7 @@ func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequenc
 	}
 	t.countOpening(last)
 	t.target = targetOf(handle)
-	outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
+	outcome, now, _ = t.operateLiving(last, entry, index, sequence, position, lap, slot)
 	if err := handle.Close(); err != nil {
 		t.note(entry.Operation(), counters.Error, "closing a handle: "+err.Error())
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -26,6 +27,9 @@ type Driver struct{}
 const keyBytesMax = 65000
 
 var compressions = map[string]options.CompressionType{"none": options.None, "snappy": options.Snappy, "zstd": options.ZSTD}
+
+// expiry is that of Entry.ExpiresAt, a whole second of the clock: the one in which the time ends.
+var expiry = &store.Expiry{UnitNS: int64(time.Second), EarlyNS: int64(time.Second)}
 
 // Describe says what badger can do.
 func (Driver) Describe() store.Description {
@@ -68,6 +72,7 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    int(o.ValueLogFileSize),
 		BatchAtomic:      true,
+		Expiry:           expiry,
 		BatchBytesMax:    batchBytesMax(o),
 		BatchBytesOption: "memtable_bytes",
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
@@ -258,6 +263,13 @@ var (
 // transaction keeps key and value until it is committed, and no longer: commits copy them into the
 // logs and the memtable.
 func (h *handle) set(txn *badger.Txn, key, value []byte) error {
+	if err := h.fits(key, value); err != nil {
+		return err
+	}
+	return txn.Set(key, value)
+}
+
+func (h *handle) fits(key, value []byte) error {
 	if len(key) > keyBytesMax {
 		return errKeyTooLong
 	}
@@ -267,13 +279,26 @@ func (h *handle) set(txn *badger.Txn, key, value []byte) error {
 	if int64(len(value)) > h.valueBytesMax {
 		return errValueSize
 	}
-	return txn.Set(key, value)
+	return nil
 }
 
 func (h *handle) Put(key, value []byte) error {
 	txn := h.engine.NewTransaction(true)
 	defer txn.Discard()
 	if err := h.set(txn, key, value); err != nil {
+		return err
+	}
+	return txn.Commit()
+}
+
+// PutFor is a put whose entry has an end, in whole seconds of the clock.
+func (h *handle) PutFor(key, value []byte, ttl time.Duration) error {
+	if err := h.fits(key, value); err != nil {
+		return err
+	}
+	txn := h.engine.NewTransaction(true)
+	defer txn.Discard()
+	if err := txn.SetEntry(badger.NewEntry(key, value).WithTTL(ttl)); err != nil {
 		return err
 	}
 	return txn.Commit()

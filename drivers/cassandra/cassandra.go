@@ -46,6 +46,10 @@ const (
 // asWrites is the choice of read_consistency that is none of its own.
 const asWrites = "same"
 
+// expiry is that of cells: whole seconds of the coordinator's clock, cut off, and at most 20 years.
+var expiry = &store.Expiry{UnitNS: int64(time.Second), MostNS: int64(20 * 365 * 24 * time.Hour), EarlyNS: int64(time.Second),
+	LateNS: int64(100 * time.Millisecond)}
+
 // Describe says what Cassandra can do.
 func (Driver) Describe() store.Description {
 	levels := []string{levelOne, levelQuorum, levelLocalQuorum, levelAll}
@@ -85,6 +89,7 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    valueBytesMax,
 		BatchMax:         batchMax,
+		Expiry:           expiry,
 		BatchBytesMax:    batchBytesMax,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "the version is the server's; a handle is a session of the client, with one connection to each node that it uses and one more for the client's own control; " +

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"errors"
+	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -17,13 +18,14 @@ type handle struct {
 }
 
 // statements are those of a keyspace's table.
-type statements struct{ get, put, delete, add, swap string }
+type statements struct{ get, put, putFor, delete, add, swap string }
 
 func (d *db) statements() *statements {
 	table := d.table(recordsTable)
 	return &statements{
 		get:    "SELECT v FROM " + table + " WHERE k = ?",
 		put:    "INSERT INTO " + table + " (k, v) VALUES (?, ?)",
+		putFor: "INSERT INTO " + table + " (k, v) VALUES (?, ?) USING TTL ?",
 		delete: "DELETE FROM " + table + " WHERE k = ?",
 		add:    "INSERT INTO " + table + " (k, v) VALUES (?, ?) IF NOT EXISTS",
 		swap:   "UPDATE " + table + " SET v = ? WHERE k = ? IF v = ?",
@@ -102,6 +104,14 @@ func (h *handle) Put(key, value []byte) error {
 		return err
 	}
 	return failure("put", h.session.Query(h.statements.put, key, blob(value)).Exec())
+}
+
+// PutFor is an insert with a time to live.
+func (h *handle) PutFor(key, value []byte, ttl time.Duration) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	return failure("put", h.session.Query(h.statements.putFor, key, blob(value), int(ttl/time.Second)).Exec())
 }
 
 // Delete does not tell if the key was there: Cassandra writes a tombstone without a look.

@@ -36,6 +36,11 @@ const (
 	entryAll = "all"
 )
 
+// expiry is that of leases (lease/lessor.go): the server looks for those that are over every 500 ms,
+// ends at most 1,000 a second, each by an entry of the raft log, and grants none below the time of one
+// and a half elections, which is 2 s by default.
+var expiry = &store.Expiry{UnitNS: int64(time.Second), LeastNS: int64(2 * time.Second), LateNS: int64(2 * time.Second)}
+
 // Describe says what etcd can do.
 func (Driver) Describe() store.Description {
 	return store.Description{
@@ -63,7 +68,8 @@ func (Driver) Describe() store.Description {
 		BatchBytesMax:    batchBytesMax,
 		ConnectionsOwn:   2, // one of gRPC, one for the server's metrics
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
-		Note: "reads are linearizable, the client's default: each asks a majority; a batch is one transaction, in which etcd takes a key once, so that of two writes of a key the last is sent; " +
+		Expiry:           expiry,
+		Note: "a value with a TTL is two requests, a lease of its own and the put; reads are linearizable, the client's default: each asks a majority; a batch is one transaction, in which etcd takes a key once, so that of two writes of a key the last is sent; " +
 			"one request has at most 1.5 MiB, a batch too; every write keeps the value before it until a compaction, and at the server's quota (2 GiB by default) writes are refused",
 	}
 }

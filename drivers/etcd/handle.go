@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.etcd.io/etcd/client/v3"
@@ -60,6 +61,25 @@ func (h *handle) Put(key, value []byte) error {
 	ctx, cancel := h.begin()
 	defer cancel()
 	_, err := h.client.Put(ctx, string(key), string(value))
+	return failure("put", err)
+}
+
+// PutFor grants a lease, and puts under it: etcd has no other way, and who reuses a lease lets its keys
+// expire together. A put that fails leaves the lease, which ends by itself.
+func (h *handle) PutFor(key, value []byte, ttl time.Duration) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	lease, err := h.client.Grant(ctx, int64(ttl/time.Second))
+	if err != nil {
+		return failure("grant a lease", err)
+	}
+	if lease.TTL != int64(ttl/time.Second) {
+		return fmt.Errorf("etcd: the server grants a lease of %d s in place of %s: %w", lease.TTL, ttl, store.ErrRefused)
+	}
+	_, err = h.client.Put(ctx, string(key), string(value), clientv3.WithLease(lease.ID))
 	return failure("put", err)
 }
 

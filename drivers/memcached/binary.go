@@ -70,18 +70,17 @@ func appendFrame(r []byte, op opcode, extras, key []byte, valueBytes int, token 
 	return append(append(r, extras...), key...)
 }
 
-// noFlags are the extras of a storage command: flags, and no expiry.
-var noFlags = make([]byte, 8)
-
 func (binaryForm) appendKeyed(r []byte, c command, key []byte) []byte {
 	return appendFrame(r, opcodeFor(c), nil, key, 0, 0)
 }
 
-func (binaryForm) appendStore(r []byte, c command, key, value []byte, token uint64) []byte {
+func (binaryForm) appendStore(r []byte, c command, key, value []byte, token uint64, ttlS uint32) []byte {
 	if c != cas {
 		token = 0
 	}
-	return append(appendFrame(r, opcodeFor(c), noFlags, key, len(value), token), value...)
+	var extras [8]byte // flags and expiry
+	binary.BigEndian.PutUint32(extras[4:], ttlS)
+	return append(appendFrame(r, opcodeFor(c), extras[:], key, len(value), token), value...)
 }
 
 // head is what an answer's header tells.

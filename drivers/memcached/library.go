@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
 
@@ -153,7 +154,18 @@ func (h *libraryHandle) Put(key, value []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	err := h.client.Set(&memcache.Item{Key: string(key), Value: value})
+	return h.set(&memcache.Item{Key: string(key), Value: value})
+}
+
+func (h *libraryHandle) PutFor(key, value []byte, ttl time.Duration) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	return h.set(&memcache.Item{Key: string(key), Value: value, Expiration: int32(ttl / time.Second)})
+}
+
+func (h *libraryHandle) set(item *memcache.Item) error {
+	err := h.client.Set(item)
 	if errors.Is(err, memcache.ErrCacheMiss) { // NOT_FOUND is no answer to set
 		return fmt.Errorf("memcached: set: %s", err)
 	}

@@ -38,6 +38,11 @@ const (
 	valueBytesMax = 1<<20 - 512
 )
 
+// expiry is that of items: memcached.c's realtime() adds whole seconds to the present one, of a clock
+// that ticks once a second, and takes more than 30 days for a date.
+var expiry = &store.Expiry{UnitNS: int64(time.Second), MostNS: int64(30 * 24 * time.Hour),
+	EarlyNS: int64(1200 * time.Millisecond), LateNS: int64(time.Second)}
+
 // Describe says what memcached can do.
 func (Driver) Describe() store.Description {
 	return store.Description{
@@ -68,6 +73,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax: valueBytesMax, ValueBytesOption: "protocol",
 		ValueBytesChoices: map[string]int{udpProtocol: datagramValueBytesMax},
 		ConnectionsOwn:    1,
+		Expiry:            expiry,
 		Abilities:         store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "keys of 1 to 250 bytes without spaces and control characters: a binary key is refused before it is sent; values up to the server's -I (1 MiB less its header by default); " +
 			"a full server evicts, which shows as misses; keys are spread over several endpoints by the client, and a server that is gone takes its keys with it; compare-and-swap is gets, a comparison in the client, and cas with the token: two round trips, " +

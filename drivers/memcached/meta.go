@@ -24,7 +24,7 @@ func (meta) appendKeyed(r []byte, c command, key []byte) []byte {
 	return append(append(r, key...), " k v\r\n"...)
 }
 
-func (meta) appendStore(r []byte, c command, key, value []byte, token uint64) []byte {
+func (meta) appendStore(r []byte, c command, key, value []byte, token uint64, ttlS uint32) []byte {
 	r = append(r, "ms "...)
 	r = append(append(r, key...), ' ')
 	r = strconv.AppendInt(r, int64(len(value)), 10)
@@ -34,6 +34,10 @@ func (meta) appendStore(r []byte, c command, key, value []byte, token uint64) []
 	case cas:
 		r = append(r, " C"...)
 		r = strconv.AppendUint(r, token, 10)
+	}
+	if ttlS > 0 {
+		r = append(r, " T"...)
+		r = strconv.AppendUint(r, uint64(ttlS), 10)
 	}
 	r = append(r, "\r\n"...)
 	r = append(r, value...)

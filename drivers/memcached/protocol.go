@@ -13,8 +13,9 @@ import (
 type protocol interface {
 	// appendKeyed appends a command that has a key and nothing else: get, gets and remove.
 	appendKeyed(r []byte, c command, key []byte) []byte
-	// appendStore appends a storage command. The token is of cas alone.
-	appendStore(r []byte, c command, key, value []byte, token uint64) []byte
+	// appendStore appends a storage command. The token is of cas alone. ttlS is after how many seconds
+	// the server removes the value; 0: never.
+	appendStore(r []byte, c command, key, value []byte, token uint64, ttlS uint32) []byte
 	// readRetrieved reads the answer to get or gets, and accepts that to this very key only. The
 	// token is of gets alone.
 	readRetrieved(c *connection, to command, key, buf []byte) (value []byte, token uint64, err error)

@@ -3,6 +3,7 @@ package memcached
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"assay/drivers/internal/wire"
 	"assay/store"
@@ -53,7 +54,7 @@ func (s *speaker) Ask(slot int, r *store.Request) error {
 	a.command = commandOf[r.Operation]
 	switch a.command {
 	case set, add:
-		return s.store(a.command, r.Key, r.Value, 0)
+		return s.store(a.command, r.Key, r.Value, 0, r.TTL)
 	case gets:
 		a.old, a.value = append(a.old[:0], r.Old...), append(a.value[:0], r.Value...)
 		fallthrough
@@ -65,9 +66,9 @@ func (s *speaker) Ask(slot int, r *store.Request) error {
 }
 
 // store appends a storage command, which by UDP is one datagram.
-func (s *speaker) store(c command, key, value []byte, token uint64) error {
+func (s *speaker) store(c command, key, value []byte, token uint64, ttl time.Duration) error {
 	from := len(s.Request)
-	s.Request = s.protocol.appendStore(s.Request, c, key, value, token)
+	s.Request = s.protocol.appendStore(s.Request, c, key, value, token, uint32(ttl/time.Second))
 	if s.Network != nil && len(s.Request) > requestBytesMax {
 		s.Request = s.Request[:from]
 		return errDatagram
@@ -88,6 +89,6 @@ func (s *speaker) Answer(slot int, into []byte) (value []byte, more bool, err er
 		return value, false, store.ErrConflict
 	}
 	a.command = cas
-	err = s.store(cas, a.key, a.value, token)
+	err = s.store(cas, a.key, a.value, token, 0)
 	return value, err == nil, err
 }

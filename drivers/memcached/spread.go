@@ -24,7 +24,10 @@ func (s *spread) of(key []byte) *handle { return s.servers[s.distribution.pick(k
 func (s *spread) Get(key, buf []byte) ([]byte, error) { return s.of(key).Get(key, buf) }
 func (s *spread) Put(key, value []byte) error         { return s.of(key).Put(key, value) }
 func (s *spread) Add(key, value []byte) error         { return s.of(key).Add(key, value) }
-func (s *spread) Delete(key []byte) error             { return s.of(key).Delete(key) }
+func (s *spread) PutFor(key, value []byte, ttl time.Duration) error {
+	return s.of(key).PutFor(key, value, ttl)
+}
+func (s *spread) Delete(key []byte) error { return s.of(key).Delete(key) }
 func (s *spread) CompareAndSwap(key, old, value []byte) error {
 	return s.of(key).CompareAndSwap(key, old, value)
 }
@@ -91,6 +94,7 @@ func (m *member) stats() map[string]float64 {
 	for _, name := range evicting {
 		stats[store.RecordsEvicted] += stats[name]
 	}
+	stats[store.RecordsExpired] = stats["expired_unfetched"]
 	return stats
 }
 

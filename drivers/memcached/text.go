@@ -19,10 +19,12 @@ func (text) appendKeyed(r []byte, c command, key []byte) []byte {
 	return append(append(r, key...), "\r\n"...)
 }
 
-func (text) appendStore(r []byte, c command, key, value []byte, token uint64) []byte {
+func (text) appendStore(r []byte, c command, key, value []byte, token uint64, ttlS uint32) []byte {
 	r = append(append(r, c...), ' ')
 	r = append(r, key...)
-	r = append(r, " 0 0 "...) // flags, and no expiry
+	r = append(r, " 0 "...) // flags
+	r = strconv.AppendUint(r, uint64(ttlS), 10)
+	r = append(r, ' ')
 	r = strconv.AppendInt(r, int64(len(value)), 10)
 	if c == cas {
 		r = append(r, ' ')

@@ -10,6 +10,7 @@ import (
 	"hash/maphash"
 	"strconv"
 	"sync"
+	"time"
 
 	"assay/store"
 )
@@ -32,6 +33,7 @@ func (Driver) Describe() store.Description {
 			{Class: store.D0, How: "nothing is written to a file"},
 		},
 		HandlesShareable: true,
+		Expiry:           &store.Expiry{UnitNS: int64(time.Millisecond)},
 		TokenIndexes:     true,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note:             "closing it drops its records",
@@ -59,8 +61,9 @@ type db struct {
 type shard struct {
 	lock   sync.RWMutex
 	values map[string][]byte
-	bytes  int      // of keys and values
-	_      [80]byte // rounds a shard up to two cache lines, so that neighbours' locks do not share one
+	ends   map[string]time.Time // of values that were stored for a time; nil: there was none yet
+	bytes  int                  // of keys and values
+	_      [72]byte             // rounds a shard up to two cache lines, so that neighbours' locks do not share one
 }
 
 func (m *db) shard(key []byte) *shard { return &m.shards[maphash.Bytes(m.seed, key)%shards] }
@@ -79,7 +82,7 @@ func (m *db) Settings() map[string]string {
 
 func (m *db) Close() error {
 	for i := range m.shards {
-		m.shards[i].values = nil
+		m.shards[i].values, m.shards[i].ends = nil, nil
 	}
 	m.table = nil
 	return nil
@@ -109,7 +112,7 @@ func (h *handle) Get(key, buf []byte) ([]byte, error) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
 	value, ok := s.values[string(key)]
-	if !ok {
+	if !ok || s.isOver(key) {
 		return nil, store.ErrNotFound
 	}
 	return append(buf[:0], value...), nil
@@ -123,8 +126,34 @@ func (h *handle) Put(key, value []byte) error {
 	return nil
 }
 
+// PutFor looks at the time when the value is read, as an exact store does: what is over is dropped when
+// its key is written again.
+func (h *handle) PutFor(key, value []byte, ttl time.Duration) error {
+	s := h.shard(key)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.put(key, value)
+	if s.ends == nil {
+		s.ends = make(map[string]time.Time)
+	}
+	s.ends[string(key)] = time.Now().Add(ttl)
+	return nil
+}
+
+// isOver says if the time of key's value has come. Shards without such values look at no clock.
+func (s *shard) isOver(key []byte) bool {
+	if s.ends == nil {
+		return false
+	}
+	end, ends := s.ends[string(key)]
+	return ends && !time.Now().Before(end)
+}
+
 // put overwrites a value of the same length in place: readers copy under the lock.
 func (s *shard) put(key, value []byte) {
+	if s.ends != nil {
+		delete(s.ends, string(key))
+	}
 	old, ok := s.values[string(key)]
 	if ok {
 		s.bytes += len(value) - len(old)
@@ -145,6 +174,7 @@ func (h *handle) Delete(key []byte) error {
 	if old, ok := s.values[string(key)]; ok {
 		s.bytes -= len(key) + len(old)
 		delete(s.values, string(key))
+		delete(s.ends, string(key))
 	}
 	return nil
 }
@@ -169,7 +199,7 @@ func (h *handle) Add(key, value []byte) error {
 	s := h.shard(key)
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if _, ok := s.values[string(key)]; ok {
+	if _, ok := s.values[string(key)]; ok && !s.isOver(key) {
 		return store.ErrConflict
 	}
 	s.put(key, value)
@@ -181,7 +211,7 @@ func (h *handle) CompareAndSwap(key, old, value []byte) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	now, ok := s.values[string(key)]
-	if !ok {
+	if !ok || s.isOver(key) {
 		return store.ErrNotFound
 	}
 	if !bytes.Equal(now, old) {

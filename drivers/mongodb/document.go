@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -90,6 +91,19 @@ func (l *layout) document(key, value []byte) (bson.Raw, error) {
 	at, document := bsoncore.AppendDocumentStart(make([]byte, 0, 48+len(key)+len(value)+24*len(l.columns)))
 	document, err := l.appendFields(appendKey(document, keyField, key), value)
 	return end(document, at), err
+}
+
+// endField is the date at which the server is to remove a document, of those that have one.
+const endField = "assay_end"
+
+// documentUntil is document with the date at which the server is to remove it.
+func (l *layout) documentUntil(key, value []byte, until time.Time) (bson.Raw, error) {
+	if err := l.check(key, value); err != nil {
+		return nil, err
+	}
+	at, document := bsoncore.AppendDocumentStart(make([]byte, 0, 72+len(key)+len(value)))
+	document, err := l.appendFields(appendKey(document, keyField, key), value)
+	return end(bsoncore.AppendDateTimeElement(document, endField, until.UnixMilli()), at), err
 }
 
 // appendFields appends what a value is made of.

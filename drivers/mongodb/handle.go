@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -23,8 +24,49 @@ type handle struct {
 	ordered    bool
 }
 
-// swapper is a handle of a server that compares and replaces, and increments, in one step.
-type swapper struct{ *handle }
+// swapper is a handle of a server that compares and replaces, and increments, in one step, and removes
+// documents by their date.
+type swapper struct {
+	*handle
+	ending *ending
+}
+
+// ending is the index by which the server finds documents whose date has come. It is made for the first
+// one: collections without such documents are as they were.
+type ending struct {
+	once sync.Once
+	err  error
+}
+
+func (e *ending) index(ctx context.Context, c *mongo.Collection) error {
+	e.once.Do(func() {
+		_, e.err = c.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: endField, Value: 1}},
+			Options: options.Index().SetExpireAfterSeconds(0)})
+	})
+	return e.err
+}
+
+// PutFor is Put of a document with a date, at which it is over for the server's sweep alone: until then
+// every read finds it.
+func (h *swapper) PutFor(key, value []byte, ttl time.Duration) error {
+	if h.layout.columns != nil {
+		return h.outcome("put", errors.ErrUnsupported)
+	}
+	document, err := h.layout.documentUntil(key, value, time.Now().Add(ttl))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	if err := h.ending.index(ctx, h.collection); err != nil {
+		return h.outcome("createIndexes", err)
+	}
+	_, err = h.collection.ReplaceOne(ctx, byKey(key), document, upsert)
+	if mongo.IsDuplicateKeyError(err) {
+		return store.ErrConflict
+	}
+	return h.outcome("put", err)
+}
 
 func (h *handle) begin() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), h.timeout)

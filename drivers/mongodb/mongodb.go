@@ -71,6 +71,9 @@ func (Driver) Describe() store.Description {
 		{Class: store.D2, How: "w: 1, j: false, and the journal is synced each commitIntervalMs (100 ms; at most 500); T is at least " + journalLoss.String() + ". A kill of the process loses acknowledged writes too"},
 		{Class: store.D3, How: "w: 1, j: true: the journal is synced before the reply"},
 	}
+	// The TTL monitor begins a pass every ttlMonitorSleepSecs, 60 s; a pass takes its time, too. The client's
+	// clock gives the date, of milliseconds.
+	d.Expiry = &store.Expiry{UnitNS: int64(time.Millisecond), EarlyNS: int64(10 * time.Millisecond), LateNS: int64(70 * time.Second)}
 	d.TokenIndexes = true // multikey, of an array beside the text
 	d.Abilities = store.Probe(syncing{}, (*swapper)(nil))
 	d.Note = "write concern 0 is not offered: the server's errors would be lost; " + keysNote + "; " + batchNote +
@@ -342,7 +345,7 @@ func (ferret) sync(context.Context, *db) error {
 	return nil
 }
 
-func (mongod) handle(h *handle) store.Handle { return &swapper{h} }
+func (mongod) handle(h *handle) store.Handle { return &swapper{h, new(ending)} }
 func (ferret) handle(h *handle) store.Handle { return h }
 
 // failure says what an error of the library's means. It leaves out what differs from one message to

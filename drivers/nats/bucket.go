@@ -78,6 +78,21 @@ func (d *db) create(ctx context.Context, js jetstream.JetStream) error {
 	}
 }
 
+// allowTTL lets the bucket's messages have an end, once: a bucket without such records is as NATS makes
+// it.
+func (d *db) allowTTL(ctx context.Context) error {
+	d.allowing.Do(func() {
+		js, err := jetstream.New(d.control)
+		if err == nil {
+			config := d.stream.CachedInfo().Config
+			config.AllowMsgTTL = true
+			_, err = js.UpdateStream(ctx, config)
+		}
+		d.allowed = failure("let the bucket's messages have a TTL", err)
+	})
+	return d.allowed
+}
+
 // notCreated is the server's code for a stream that it could not make, its files among other causes.
 const notCreated = 10049
 

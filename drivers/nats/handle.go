@@ -18,6 +18,8 @@ import (
 type handle struct {
 	connection *nats.Conn
 	bucket     jetstream.KeyValue
+	stream     jetstream.JetStream // publishes what the bucket's methods have no option for
+	allowTTL   func(context.Context) error
 	timeout    time.Duration
 	onDisk     bool // the bucket's storage is files
 }
@@ -76,6 +78,22 @@ func (h *handle) Put(key, value []byte) error {
 	ctx, cancel := h.begin()
 	defer cancel()
 	_, err := h.bucket.Put(ctx, string(key), value)
+	return h.refused("put", err)
+}
+
+// PutFor publishes what Put does, with the header that gives the message an end: the library's Put has
+// no option for it.
+func (h *handle) PutFor(key, value []byte, ttl time.Duration) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	if err := h.allowTTL(ctx); err != nil {
+		return err
+	}
+	message := &nats.Msg{Subject: "$KV." + h.bucket.Bucket() + "." + string(key), Data: value}
+	_, err := h.stream.PublishMsg(ctx, message, jetstream.WithMsgTTL(ttl))
 	return h.refused("put", err)
 }
 

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +42,9 @@ const (
 	// write.
 	valueBytesMax = 1<<20 - 1<<10
 )
+
+// expiry is that of messages: the server counts whole seconds, and looks for what is over by a timer.
+var expiry = &store.Expiry{UnitNS: int64(time.Second), LateNS: int64(2 * time.Second)}
 
 // Describe says what JetStream's key-value store can do.
 func (Driver) Describe() store.Description {
@@ -88,6 +92,7 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    valueBytesMax,
 		ConnectionsOwn:   1,
+		Expiry:           expiry,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "keys are of letters, digits and - _ . / =, with no . at either end: the client " +
 			"refuses others; a delete writes a marker, which stays in the bucket and is a message of it; " +
@@ -154,6 +159,9 @@ type db struct {
 	held       uint64
 	presence   *nats.Subscription
 	reconnects atomic.Uint64
+
+	allowing sync.Once
+	allowed  error // why the bucket takes no TTL
 }
 
 // configure makes the client's options. Beyond what the experiment says, it connects to no server
@@ -226,12 +234,13 @@ func (d *db) Handle() (store.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{connection: connection, timeout: d.timeout, onDisk: d.class != store.D0}
+	h := &handle{connection: connection, timeout: d.timeout, onDisk: d.class != store.D0, allowTTL: d.allowTTL}
 	ctx, cancel := h.begin()
 	defer cancel()
 	js, err := jetstream.New(connection)
 	if err == nil {
 		h.bucket, err = js.KeyValue(ctx, d.bucket)
+		h.stream = js
 	}
 	if err != nil {
 		connection.Close()

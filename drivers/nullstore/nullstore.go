@@ -26,6 +26,7 @@ func (Driver) Describe() store.Description {
 		},
 		HandlesShareable: true,
 		BatchAtomic:      true,
+		Expiry:           &store.Expiry{UnitNS: 1},
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note:             "it keeps nothing: every read gives the empty value, every scan ends at once, every query finds one record, and nothing can be verified",
 	}
@@ -51,6 +52,7 @@ var empty = []byte{}
 
 func (*handle) Get(_, _ []byte) ([]byte, error)                            { return empty, nil }
 func (*handle) Put(_, _ []byte) error                                      { return nil }
+func (*handle) PutFor(_, _ []byte, _ time.Duration) error                  { return nil }
 func (*handle) Delete(_ []byte) error                                      { return nil }
 func (*handle) Apply(_ []store.Write) error                                { return nil }
 func (*handle) Scan(_ []byte, _ int, _ func(key, value []byte) bool) error { return nil }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"assay/store"
 )
@@ -244,6 +245,14 @@ func (c *clusterHandle) Put(key, value []byte) error {
 		return err
 	}
 	return h.Put(key, value)
+}
+
+func (c *clusterHandle) PutFor(key, value []byte, ttl time.Duration) error {
+	h, err := c.follow(c.of(key).PutFor(key, value, ttl), false)
+	if h == nil || err != nil {
+		return err
+	}
+	return h.PutFor(key, value, ttl)
 }
 
 func (c *clusterHandle) Delete(key []byte) error {

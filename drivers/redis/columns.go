@@ -3,6 +3,7 @@ package redis
 import (
 	"errors"
 	"strconv"
+	"time"
 
 	"assay/store"
 )
@@ -80,6 +81,14 @@ func (c *columns) appendPut(r, key, value []byte) []byte {
 		r = appendBulk(append(r, name...), column)
 	}
 	return r
+}
+
+// appendPutFor appends the command that stores a string for a time. Its reply is read by readPut.
+func appendPutFor(r, key, value []byte, ttl time.Duration) []byte {
+	r = append(r, "*5\r\n$3\r\nSET\r\n"...)
+	r = append(appendBulk(appendBulk(r, key), value), "$2\r\nPX\r\n"...)
+	var digits [20]byte
+	return appendBulk(r, strconv.AppendInt(digits[:0], ttl.Milliseconds(), 10))
 }
 
 // readPut reads the reply to appendPut.

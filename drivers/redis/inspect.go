@@ -101,7 +101,7 @@ func (m *member) inspect(database int) (stats map[string]float64, busy bool, err
 		}
 	}
 	if removed := stats["evicted_keys"] + stats["expired_keys"]; removed > 0 || mayEvict(info) {
-		stats[store.RecordsEvicted] = removed
+		stats[store.RecordsEvicted], stats[store.RecordsExpired] = removed, stats["expired_keys"]
 	}
 	busy = stats["aof_rewrite_in_progress"] > 0 || stats["rdb_bgsave_in_progress"] > 0 || info["aof_rewrite_scheduled"] == "1"
 	return stats, busy, nil

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"time"
+
 	"assay/drivers/internal/wire"
 	"assay/store"
 )
@@ -13,6 +15,11 @@ type leanHandle struct {
 }
 
 func newLeanHandle(s *speaker) *leanHandle { return &leanHandle{Handle: wire.Blocking(s), speaker: s} }
+
+// PutFor is SET with PX.
+func (h *leanHandle) PutFor(key, value []byte, ttl time.Duration) error {
+	return h.Do(store.Request{Operation: store.OpPut, Key: key, Value: value, TTL: ttl})
+}
 
 func (h *leanHandle) CompareAndSwap(key, old, value []byte) error {
 	return h.Do(store.Request{Operation: store.OpCompareAndSwap, Key: key, Old: old, Value: value})

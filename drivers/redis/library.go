@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -150,6 +151,14 @@ func (h *libraryHandle) put(ctx context.Context, to redis.Cmdable, key, value []
 
 func (h *libraryHandle) Put(key, value []byte) error {
 	return h.put(context.Background(), h.client, key, value)
+}
+
+// PutFor is SET with PX.
+func (h *libraryHandle) PutFor(key, value []byte, ttl time.Duration) error {
+	if len(h.fields) > 0 {
+		return errHashTTL
+	}
+	return h.told("SET PX", h.client.SetArgs(context.Background(), string(key), value, redis.SetArgs{TTL: ttl}).Err())
 }
 
 func (h *libraryHandle) Delete(key []byte) error {

@@ -43,6 +43,10 @@ const respOfClient = "client"
 
 var ownRESP = map[string]string{lean: "2", goRedis: "3"}
 
+// expiry is that of PX: milliseconds of the server's clock, which a read is held against. What is over is
+// gone for every read, whenever its memory is freed.
+var expiry = &store.Expiry{UnitNS: int64(time.Millisecond), EarlyNS: int64(5 * time.Millisecond), LateNS: int64(5 * time.Millisecond)}
+
 // Describe says what Redis can do.
 func (Driver) Describe() store.Description {
 	return store.Description{
@@ -72,6 +76,7 @@ func (Driver) Describe() store.Description {
 		}, wire.AccessOptions()...),
 		ValueBytesMax:  valueBytesMax,
 		ConnectionsOwn: 1,
+		Expiry:         expiry,
 		Abilities:      store.Probe((*db)(nil), (*leanHandle)(nil)),
 		Note: "the class is the server's setting: opening is refused where CONFIG GET does not show it; a server with a limit of memory and an allkeys policy evicts, which shows as misses; " +
 			"a batch is a pipeline of SET and DEL, which is not atomic; compare-and-swap is WATCH and GET, a comparison in the client, and MULTI, SET, EXEC: two round trips, " +

@@ -55,6 +55,10 @@ func (s *speaker) Ask(slot int, r *store.Request) error {
 	case store.OpGet:
 		s.Request = s.columns.appendGet(s.Request, r.Key)
 	case store.OpPut:
+		if r.TTL > 0 {
+			s.Request = appendPutFor(s.Request, r.Key, r.Value, r.TTL)
+			break
+		}
 		s.Request = s.columns.appendPut(s.Request, r.Key, r.Value)
 	case store.OpDelete:
 		s.Request = appendDelete(s.Request, r.Key)
@@ -75,11 +79,20 @@ func (s *speaker) Ask(slot int, r *store.Request) error {
 	return nil
 }
 
+// errHashTTL: HSET has no expiry, and a second command would be a second step.
+var errHashTTL = fmt.Errorf("redis: a hash is not stored with an expiry in one step: %w", store.ErrRefused)
+
 // fits says if what is to be stored has the columns that were defined.
 func (s *speaker) fits(r *store.Request) error {
 	switch r.Operation {
 	case store.OpApply:
 		return s.columns.fitAll(r.Writes)
+	case store.OpPut:
+		if len(s.columns.names) > 0 && r.TTL > 0 {
+			return errHashTTL
+		}
+	}
+	switch r.Operation {
 	case store.OpPut, store.OpAdd, store.OpCompareAndSwap:
 		if len(s.columns.names) > 0 {
 			return s.columns.fits(r.Value)

@@ -216,6 +216,9 @@ type Phase struct {
 	Scan    Scan               `json:"scan,omitzero"`
 	Asked   []AskedQuery       `json:"asked,omitempty"` // what query and count ask
 
+	// TTL is for how long values of inserts, updates and upserts live, a mixture; none: without an end.
+	TTL []TTL `json:"ttl,omitempty"`
+
 	Duration   time.Duration `json:"duration_ns,omitempty"`
 	Operations uint64        `json:"operations,omitempty"` // in all, over the threads; 0: until Duration
 	Rate       float64       `json:"rate,omitempty"`       // operations a second in all, open load, of Segments the mean; 0: closed load
@@ -244,6 +247,12 @@ type Phase struct {
 	Groups []Phase       `json:"groups,omitempty"`
 	Faults []Fault       `json:"faults,omitempty"`  // in the order of their times
 	From   time.Duration `json:"from_ns,omitempty"` // of a group
+}
+
+// TTL is for how long values live, and how often that comes, relative to the others. Life 0: without an end.
+type TTL struct {
+	Life   time.Duration `json:"life_ns"`
+	Weight float64       `json:"weight"`
 }
 
 // Step is an operation of a request.

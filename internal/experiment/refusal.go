@@ -333,6 +333,9 @@ func refusePart(s Store, p Phase, recordBytes int) *Refusal {
 	if p.Mix[trace.DeleteQuery.String()] > 0 && s.Outlives() {
 		return &Refusal{field + ".mix", fmt.Sprintf("%s would delete what a query finds of other trials' records too, on a server that outlives the trial (phase %s): let Assay start it", s.Name, p.Name)}
 	}
+	if r := refuseTTL(s, p); r != nil {
+		return r
+	}
 	if p.Load || p.Batch <= 1 {
 		return nil
 	}
@@ -364,7 +367,7 @@ func (p Phase) BatchFor(d store.Description, recordBytes int) int {
 	if !p.Load {
 		return batch
 	}
-	if !d.Abilities.Batch {
+	if !d.Abilities.Batch || p.HasTTL() {
 		return 1
 	}
 	if most := d.BatchFits(recordBytes); most > 0 {

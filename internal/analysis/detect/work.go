@@ -236,6 +236,9 @@ func (j *workJudge) judgeItems(name string, all []workDone) {
 }
 
 func (j *workJudge) judgeMisses(name string, all []workDone) {
+	if j.t.Expires() { // what was there is a matter of each store's time, against which each read was held
+		return
+	}
 	if j.ranOut {
 		return // whose driver counts a delete of nothing as a miss tells the truth: detectRanOut says what is so of all
 	}

@@ -30,8 +30,11 @@ type Figures struct {
 	WorstSample *float64 `json:"worst_sample"` // lowest rate of any sample after the warm-up
 	Course      Course   `json:"course"`
 	Outcomes    `json:"outcomes"`
-	HitRatio    *float64 `json:"hit_ratio"`    // of a store that may evict: reads that found their record ÷ reads
+	HitRatio    *float64 `json:"hit_ratio"`    // of a store that may evict, and where records have a TTL: reads that found their record ÷ reads
 	LostUpdates *float64 `json:"lost_updates"` // share of acknowledged updates that another one overwrote, of a sample of keys
+
+	Expired  *float64 `json:"expired_on_time,omitempty"`  // of reads after their record's TTL: share that found it gone, or within the store's tick
+	LatestNS *float64 `json:"expiry_latest_ns,omitempty"` // by how much the latest read that found a record came after its TTL
 
 	OldReads *float64 `json:"old_reads,omitempty"` // of a store that is eventual: share of sampled reads that returned an overwritten value, or nothing yet
 

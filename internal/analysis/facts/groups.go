@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"slices"
+
 	"strings"
 
 	"assay/internal/evidence/record"
@@ -68,3 +70,6 @@ func (s Span) Holds(o Span) (all, nothing bool) {
 
 // GroupName is what a group is named in the experiment.
 func GroupName(phase string) string { return phase[len(GroupedIn(phase)+experiment.GroupSeparator):] }
+
+// Expires reports whether records that the table's phase reads may have a TTL.
+func (t *Table) Expires() bool { return slices.ContainsFunc(t.PhasesUntil(), experiment.Phase.HasTTL) }

@@ -5,12 +5,12 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// hitRatioOf is the share of reads that found their record; nil where the store doesn't evict any,
-// for there a read that finds nothing is a fault or the experiment's intent.
+// hitRatioOf is the share of reads that found their record; nil where the store doesn't evict any
+// and none has a TTL, for there a read that finds nothing is a fault or the experiment's intent.
 func hitRatioOf(phases []*record.Phase) *float64 {
 	var hits, reads uint64
 	for _, p := range phases {
-		if p.Evicted == nil {
+		if p.Evicted == nil && p.Expiry == nil {
 			continue
 		}
 		for _, o := range p.Calls() {
@@ -20,6 +20,22 @@ func hitRatioOf(phases []*record.Phase) *float64 {
 		}
 	}
 	return share(hits, reads)
+}
+
+// expiredOf is the share of reads after their record's time that found it gone, or within the store's
+// tick, and by how much the latest of the others came after it; nil where no read came after one.
+func expiredOf(phases []*record.Phase) (onTime, latestNS *float64) {
+	var right, over uint64
+	var latest float64
+	for _, p := range phases {
+		if x := p.Expiry; x != nil {
+			right, over, latest = right+x.OnTime(), over+x.Over(), max(latest, float64(x.LatestNS))
+		}
+	}
+	if over == 0 {
+		return nil, nil
+	}
+	return share(right, over), &latest
 }
 
 // lostUpdatesOf is the share of acknowledged updates that were overwritten by a client that did not

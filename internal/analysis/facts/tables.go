@@ -219,6 +219,7 @@ func (r *Row) sum(t *Table) {
 	t.rightOf(r.Kinds, phases)
 	r.Course = r.courseOver()
 	r.resources(t, phases)
+	r.Expired, r.LatestNS = expiredOf(phases)
 	r.HitRatio, r.LostUpdates = hitRatioOf(phases), lostUpdatesOf(phases)
 	if t.Eventual && r.Role != plan.Ceiling {
 		r.OldReads = oldReadsOf(phases)

@@ -74,6 +74,8 @@ var _ = register(
 	Entry{Example: ColumnMisses, Says: `Misses`, Unit: `operations`},
 	Entry{Example: ColumnConflicts, Says: `Conflicts`, Unit: `operations`},
 	Entry{Example: ColumnHitRatio, Says: `Hit ratio`, Unit: `of reads`},
+	Entry{Example: ColumnExpired, Says: `On time`, Unit: `of reads after a TTL`, Short: `expired on time`},
+	Entry{Example: ColumnLatest, Says: `Latest`, Unit: `after a TTL`, Short: `latest after a TTL`},
 	Entry{Example: ColumnOldReads, Says: `Old reads`, Unit: `of sampled reads`},
 	Entry{Example: ColumnLostUpdates, Says: `Lost updates`, Unit: `of updates`},
 	Entry{Example: ColumnLossFound, Says: `Finds a loss`, Unit: `of 1 in … writes`, Short: `finds a loss of 1 in`},
@@ -188,6 +190,8 @@ const (
 	ColumnMisses         Bare = "column misses"
 	ColumnConflicts      Bare = "column conflicts"
 	ColumnHitRatio       Bare = "column hit-ratio"
+	ColumnExpired        Bare = "column expired"
+	ColumnLatest         Bare = "column latest"
 	ColumnOldReads       Bare = "column old-reads"
 	ColumnLostUpdates    Bare = "column lost-updates"
 	ColumnLossFound      Bare = "column loss-found"

@@ -18,6 +18,9 @@ const (
 	MarkIncrementsLost Code = "wrong-counters lost" // counters have less than was acknowledged
 	MarkIncrementsMore Code = "wrong-counters more" // counters have more than was tried
 
+	MarkLate         Code = "late-expiry operations" // found a record after its TTL and the store's tick
+	MarkReadbackLate Code = "late-expiry readback"
+
 	MarkFindsMissing Code = "records-left-out finds"  // of scans, queries and counts
 	MarkFindsBeyond  Code = "records-left-out beyond" // given or counted, and not there
 
@@ -67,6 +70,7 @@ const (
 	FaultStale      Code = "stale-values"
 	FaultIncrements Code = "wrong-counters"
 	FaultFinds      Code = "records-left-out"
+	FaultLate       Code = "late-expiry"
 	FaultCounts     Code = "counts-disagree"
 	FaultUnfinished Code = "unfinished"
 	FaultDamaged    Code = "damaged"
@@ -159,6 +163,11 @@ var _ = register(
 	Entry{Example: CountParams{Code: MarkIncrementsMore, Count: 12, Of: 4000},
 		Says: `the records read back at the end had {{plural .count "increment" ""}} more than the {{count .of}} that were tried`},
 
+	Entry{Example: LateParams{Code: MarkLate, Count: 12, Of: 4000, LatestNS: 2e9, TickNS: 5e8},
+		Says: `{{count .count}} of {{plural .of "read" ""}} after a record's TTL still found it, the latest {{latency .latest_ns}} after it; the store's tick is {{latency .tick_ns}}`},
+	Entry{Example: CountParams{Code: MarkReadbackLate, Count: 12, Of: 4000, Example: "key 17"},
+		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end were still there, though their TTL was over{{if .example}} ({{clean .example}}){{end}}`},
+
 	Entry{Example: FindsParams{Code: MarkFindsMissing, Count: 37, Of: 51200, Finds: 36, OfFinds: 512},
 		Says: `{{count .finds}} of {{plural .of_finds "recorded scan, query or count" "recorded scans, queries and counts"}} left out {{plural .count "record" ""}} that were there before they began, of {{count .of}}`},
 	Entry{Example: FindsParams{Code: MarkFindsBeyond, Count: 3, Finds: 3, OfFinds: 512},
@@ -244,6 +253,15 @@ type FindsParams struct {
 }
 
 func (p FindsParams) code() Code { return p.Code }
+
+// LateParams are of reads that found a record after its TTL: Of came after it.
+type LateParams struct {
+	Code             Code `param:"-"`
+	Count, Of        uint64
+	LatestNS, TickNS float64
+}
+
+func (p LateParams) code() Code { return p.Code }
 
 type MarkSumParams struct{ Attempted, Outcomes uint64 }
 
@@ -377,6 +395,10 @@ var _ = register(
 		Says:   `{{.arm}}: scans, queries or counts did not match the stored records in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}}: scans, queries or counts did not match the stored records in {{list .Places}}; no rank there.`,
 		Remedy: "check for indexes that are updated late, and for scans that skip records"},
+	Entry{Example: FaultParams{Code: FaultLate, At: example, Count: 12}, Severity: Grave,
+		Says:   `{{.arm}} kept {{plural .count "record" ""}} beyond their TTL in {{.place}}; it has no rank there.`,
+		Many:   `{{list .Arms}} kept records beyond their TTL in {{list .Places}}; no rank there.`,
+		Remedy: "check that expiry is on, and how often the store looks for what is over"},
 	Entry{Example: FaultParams{Code: FaultCounts, At: example}, Severity: Grave,
 		Says:   `{{.arm}}: the counts of the worker contradict its trace in {{.place}}. No figure of these trials can be trusted.`,
 		Many:   `{{list .Arms}}: the counts of the worker contradict its trace in {{list .Places}}. No figure of these trials can be trusted.`,

@@ -20,6 +20,12 @@ var _ = register(
 			VerifiedParams{Values: 3246866206, Right: 3246866206, ReadBack: 770000},
 			VerifiedParams{},
 		}},
+	Entry{Example: ExpiredParams{OnTime: 120441, Over: 120441, LatestNS: 0.98e9},
+		Says: `{{if .over}}Expired on time: {{count .on_time}} of {{count .over}}{{if .latest_ns}}; latest {{latency .latest_ns}} after its time{{end}}.{{else}}No read came after its record's TTL.{{end}}` +
+			`{{if .early}} {{if .evicted}}Of {{plural .early "record" ""}} that {{if eq .early 1}}was{{else}}were{{end}} gone before their time, the stores say that they evicted {{count .evicted}}.` +
+			`{{else}}{{plural .early "read" ""}} found a record gone before its time{{if .earliest_ns}}, by up to {{latency .earliest_ns}}{{end}}.{{end}}{{end}}`,
+		Also: []Parameters{ExpiredParams{OnTime: 900, Over: 1000, LatestNS: 2.1e9, Early: 12, EarliestNS: 3e9},
+			ExpiredParams{OnTime: 1000, Over: 1000, Early: 300, Evicted: 412}, ExpiredParams{}}},
 	Entry{Example: ProofsParams{Class: "D3", Proved: []string{"bbolt (50 on ext4)", "pebble (12 on ext4)"}, Claimed: []string{"badger"}},
 		Says: `{{if .proved}}{{.class}} kept in {{if .kills}}kills of the process{{else}}power cuts{{end}}: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
 			`{{else}}{{.class}}: {{if .kills}}no kill{{else}}no power cut{{end}} was tried{{if .elsewhere}} on what ran here{{end}} (assay crash).{{end}}` +
@@ -59,6 +65,17 @@ type VerifiedParams struct {
 	StoreEvicted                            uint64 // records that the stores count as evicted, of all trials with such a record
 	Trials, NotChecked                      int    // trials that acknowledged writes of which no value was looked at
 }
+
+// ExpiredParams is what reads found of records with a TTL, over all trials of stores.
+type ExpiredParams struct {
+	OnTime, Over uint64 // reads after their record's time, and those of them that were on time
+	LatestNS     float64
+	Early        uint64 // reads that found nothing within their record's time
+	EarliestNS   float64
+	Evicted      uint64 // by the stores' count
+}
+
+func (ExpiredParams) code() Code { return "expired" }
 
 // ProofsParams is what cuts have shown of a class, of the stores that the run has in it.
 type ProofsParams struct {

@@ -17,10 +17,11 @@ const (
 	Wrong                    // a value that nobody wrote there
 	Errors                   // the read failed
 	Unknown                  // the value does not tell its version and could be of several, or operations in doubt forbid a judgement
+	Late                     // a value that was there after its time
 )
 
 func (j Judgement) String() string {
-	return [...]string{"right", "lost", "stale", "wrong", "error", "unknown"}[j]
+	return [...]string{"right", "lost", "stale", "wrong", "error", "unknown", "late"}[j]
 }
 
 // Counts is the result of Check. Its counts add up to Records.
@@ -28,6 +29,8 @@ type Counts struct {
 	Records, Right, Lost, Stale, Wrong, Errors, Unknown uint64
 
 	Foreign uint64 // of Wrong: values of another trial
+	Late    uint64 // there, although their time was over
+	Expired uint64 // of Right: absent, and their time was over
 
 	Examples []string // the first few that are lost, stale or wrong, a sentence each
 }
@@ -47,11 +50,14 @@ func (x *Expectation) Check(observed []uint64) (Counts, error) {
 			return c, fmt.Errorf("audit: record %d was not read back", x.indexes[i])
 		}
 		judgement := x.Judge(i, word)
-		*[...]*uint64{&c.Right, &c.Lost, &c.Stale, &c.Wrong, &c.Errors, &c.Unknown}[judgement]++
+		*[...]*uint64{&c.Right, &c.Lost, &c.Stale, &c.Wrong, &c.Errors, &c.Unknown, &c.Late}[judgement]++
 		if word == counters.ObservedForeign {
 			c.Foreign++
 		}
-		if bad := judgement == Lost || judgement == Stale || judgement == Wrong; bad && len(c.Examples) < examplesMax {
+		if judgement == Right && word == counters.ObservedMiss && x.expires(i) {
+			c.Expired++
+		}
+		if bad := judgement == Lost || judgement == Stale || judgement == Wrong || judgement == Late; bad && len(c.Examples) < examplesMax {
 			c.Examples = append(c.Examples, fmt.Sprintf("record %d: %s: %s", x.indexes[i], judgement, describe(word)))
 		}
 	}
@@ -75,6 +81,43 @@ func describe(word uint64) string {
 
 // Judge judges one observation of sample number i.
 func (x *Expectation) Judge(i int, word uint64) Judgement {
+	judgement := x.judgeWrites(i, word)
+	if x.Lives == nil {
+		return judgement
+	}
+	switch life := x.Lives(x.indexes[i]); {
+	case word == counters.ObservedMiss && judgement == Lost && (life == LifeOver || life == LifeEither):
+		return Right
+	case word == counters.ObservedMiss && judgement == Lost && life == LifeUnknown:
+		return Unknown
+	case word != counters.ObservedMiss && judgement == Right && life == LifeOver:
+		return Late
+	}
+	return judgement
+}
+
+// expires says if sample number i may be gone because its time is over.
+func (x *Expectation) expires(i int) bool {
+	life := LifeNone
+	if x.Lives != nil {
+		life = x.Lives(x.indexes[i])
+	}
+	return life == LifeOver || life == LifeEither
+}
+
+// Life is what is known of a record's time when it was read back.
+type Life int
+
+const (
+	LifeNone    Life = iota // it had none, or was deleted
+	LifeUnknown             // a write of it was under way or failed
+	LifeAlive               // it must be there
+	LifeEither              // its time ended meanwhile, to within what the store may be wrong by
+	LifeOver                // it must be gone
+)
+
+// judgeWrites judges by what was written alone.
+func (x *Expectation) judgeWrites(i int, word uint64) Judgement {
 	switch word {
 	case counters.ObservedMiss:
 		return x.judgeAbsence(x.histories[i])

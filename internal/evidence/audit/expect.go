@@ -25,6 +25,9 @@ type history struct {
 
 // Expectation is what sampled records may hold.
 type Expectation struct {
+	// Lives says what of a record's time is known; nil: records had none.
+	Lives func(index uint64) Life
+
 	indexes   []uint64
 	phases    []Phase
 	position  map[int]int // phase number → position in phases

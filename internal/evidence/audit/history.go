@@ -155,6 +155,9 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 	if !entry.IsRecorded() || entry.Operation() == trace.Batch {
 		return e, false
 	}
+	if t.Expires() && r.Read == Absent {
+		return e, false // whether the record's time was over, the worker has held against the lives file
+	}
 	e = HistoryEvent{
 		Request: requestOf(part, r.Sequence()),
 		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember(),

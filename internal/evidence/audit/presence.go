@@ -160,7 +160,7 @@ func PresenceAfter(phases []Phase) Presence {
 }
 
 func (r *Presence) add(p *Phase) {
-	if p.isCompleteLoad() {
+	if p.isCompleteLoad() && !p.Trace.Expires() {
 		for _, s := range []*Indexes{r.Certain, r.Possible} {
 			if s != nil && p.inserts() > s.below {
 				kept := *s
@@ -174,6 +174,10 @@ func (r *Presence) add(p *Phase) {
 		r.Possible = nil
 	}
 	r.addBegun(p.Trace, p.Attempted)
+	if p.Trace.Expires() { // what is there is a matter of the time
+		*r.Certain = Indexes{}
+		return
+	}
 	for i := range p.Trace.Threads {
 		t := &p.Trace.Threads[i]
 		n, acknowledged := uint64(len(t.Entries)), p.Acknowledged[i]
@@ -200,6 +204,9 @@ func (r *Presence) Through(t *trace.File, begun []uint64) Presence {
 		through.Possible = r.Possible.clone()
 	}
 	through.addBegun(t, begun)
+	if t.Expires() {
+		through.Certain = &Indexes{}
+	}
 	for i := range t.Threads {
 		through.removeDeleted(t, i, begun[i])
 	}

@@ -18,6 +18,10 @@ const presentSpanMax = 1 << 27
 func PresentBelow(phases []Phase) (below uint64) {
 	for i := range phases {
 		p := &phases[i]
+		if p.Trace.Expires() { // what is there is a matter of the time
+			below = 0
+			continue
+		}
 		if gone := p.lowestDeleted(); gone < math.MaxUint64 {
 			// What the same phase put back may have been put before the delete.
 			below = min(below, gone)

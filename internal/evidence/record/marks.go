@@ -46,6 +46,10 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		mark(finding.MarkGhosts, h.Ghosts)
 	}
 	marks = append(marks, p.findMarks()...)
+	if x := p.Expiry; x != nil && x.Late > 0 && !p.Eventual && !p.Forgot {
+		marks = append(marks, p.mark(finding.LateParams{Code: finding.MarkLate, Count: x.Late, Of: x.Over(),
+			LatestNS: float64(x.LatestNS), TickNS: float64(x.TickNS)}))
+	}
 	parts := []*Phase{p}
 	for i := range p.Groups {
 		if i == 0 {
@@ -165,7 +169,7 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 	}{
 		{finding.MarkReadbackLost, f.Lost}, {finding.MarkReadbackStale, f.Stale},
 		{finding.MarkReadbackWrong, f.Wrong - min(f.Foreign, f.Wrong)}, {finding.MarkReadbackOther, f.Foreign},
-		{finding.MarkReadbackFailed, f.Errors},
+		{finding.MarkReadbackFailed, f.Errors}, {finding.MarkReadbackLate, f.Late},
 	} {
 		if f.Forgot && (fault.code == finding.MarkReadbackLost || fault.code == finding.MarkReadbackStale) {
 			continue

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 
 	"time"
@@ -171,6 +172,7 @@ type Phase struct {
 	Eventual bool          `json:"eventual,omitempty"`
 	Clock    string        `json:"clock,omitempty"`   // tsc or monotonic
 	History  *History      `json:"history,omitempty"` // nil: no key's history was recorded
+	Expiry   *Expiry       `json:"expiry,omitempty"`  // nil: no value has a TTL
 	Finds    *finds.Result `json:"finds,omitempty"`   // nil: no scan, query or count was recorded
 	// StartSpreadNS is how far from the phase's start one of several processes began.
 	StartSpreadNS int64         `json:"start_spread_ns,omitempty"`
@@ -411,6 +413,40 @@ type History struct {
 	history.Consistency
 }
 
+// Expiry is what reads gave of records whose time was known: section 3.6 of docs/worker-contract.md.
+type Expiry struct {
+	Gone     uint64 `json:"gone"`               // reads after the record's time that found nothing
+	Within   uint64 `json:"within_tick"`        // reads after its time that found it, within the store's tick
+	Late     uint64 `json:"late"`               // reads that found it later than that
+	Early    uint64 `json:"early"`              // reads that found nothing although its time was not over
+	Alive    uint64 `json:"alive"`              // reads that found it within its time
+	Unjudged uint64 `json:"unjudged,omitempty"` // reads beside a write of the same record
+
+	LatestNS   int64 `json:"latest_ns,omitempty"`   // after its time, the most that a record was found
+	EarliestNS int64 `json:"earliest_ns,omitempty"` // before its time, the most that one was gone
+	TickNS     int64 `json:"tick_ns,omitempty"`     // by so much the store may be late, as its driver says
+	EarlyNS    int64 `json:"early_ns,omitempty"`    // and by so much early
+}
+
+// with returns the sum of two, of which either may be nil.
+func (e *Expiry) with(o *Expiry) *Expiry {
+	if e == nil || o == nil {
+		return cmp.Or(e, o)
+	}
+	sum := *e
+	sum.Gone, sum.Within, sum.Late, sum.Early = e.Gone+o.Gone, e.Within+o.Within, e.Late+o.Late, e.Early+o.Early
+	sum.Alive, sum.Unjudged = e.Alive+o.Alive, e.Unjudged+o.Unjudged
+	sum.LatestNS, sum.EarliestNS = max(e.LatestNS, o.LatestNS), max(e.EarliestNS, o.EarliestNS)
+	sum.TickNS, sum.EarlyNS = max(e.TickNS, o.TickNS), max(e.EarlyNS, o.EarlyNS)
+	return &sum
+}
+
+// Over is how many reads came after the time of their record.
+func (e *Expiry) Over() uint64 { return e.Gone + e.Within + e.Late }
+
+// OnTime is how many of them found the record gone, or within the store's tick.
+func (e *Expiry) OnTime() uint64 { return e.Gone + e.Within }
+
 // Calls returns the operations that called the store: in place of requests, their steps. A phase
 // that is the sum of groups may have one by a name in each of both.
 func (p *Phase) Calls() []Operation {
@@ -552,6 +588,8 @@ type FinalCheck struct {
 	Right    uint64   `json:"right"`
 	Lost     uint64   `json:"lost"`              // absent, though a write was acknowledged and no delete could have come after it
 	Evicted  uint64   `json:"evicted,omitempty"` // absent, and the store says that it removed as many or more
+	Expired  uint64   `json:"expired,omitempty"` // of right: absent, and their time was over
+	Late     uint64   `json:"late,omitempty"`    // there, although their time and the store's tick were over
 	Stale    uint64   `json:"stale"`             // an older value than any that the last acknowledged writes allow
 	Wrong    uint64   `json:"wrong"`
 	Foreign  uint64   `json:"foreign,omitempty"` // of wrong: values of another trial

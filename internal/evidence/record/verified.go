@@ -26,6 +26,11 @@ type Verified struct {
 	// StoreEvicted is what the stores of which something was evicted count themselves.
 	StoreEvicted uint64
 
+	// Expiry is what reads found of records with a TTL; nil: none had one. EarlyEvicted is what the stores
+	// of which records were gone early count as evicted.
+	Expiry       *Expiry
+	EarlyEvicted uint64
+
 	Trials int // of stores, that have a result
 	// NotChecked are those that acknowledged writes, and of which no value was looked at, in a history
 	// neither.
@@ -55,13 +60,19 @@ func (t *Trial) verified(reads bool) Verified {
 			continue // its operations are those of the phase, too
 		}
 		wrote = p.verified(&v, reads) || wrote
+		if x := p.Expiry; x != nil {
+			v.Expiry = v.Expiry.with(x)
+			if x.Early > 0 && p.Evicted != nil {
+				v.EarlyEvicted = max(v.EarlyEvicted, *p.Evicted) // it counts from the trial's begin
+			}
+		}
 		if p.History != nil {
 			covered += p.History.Covered
 		}
 	}
 	v.Right -= min(v.Old, v.Right)
 	if f := t.Final; f != nil {
-		judged := f.Right + f.Stale + f.Wrong
+		judged := f.Right + f.Stale + f.Wrong + f.Late
 		v.Values, v.Right = v.Values+judged, v.Right+f.Right
 		v.ReadBack, v.Lost, v.Evicted, v.Stale, v.NotRead = f.Records, f.Lost, f.Evicted, f.Stale, f.NotRead
 		v.ReadRight, v.NotJudged = f.Right, f.Unknown+f.Errors
@@ -101,6 +112,7 @@ func (v *Verified) Add(o Verified) {
 	v.Lost, v.Evicted, v.Stale, v.NotRead = v.Lost+o.Lost, v.Evicted+o.Evicted, v.Stale+o.Stale, v.NotRead+o.NotRead
 	v.ReadRight, v.NotJudged = v.ReadRight+o.ReadRight, v.NotJudged+o.NotJudged
 	v.StoreEvicted += o.StoreEvicted
+	v.Expiry, v.EarlyEvicted = v.Expiry.with(o.Expiry), v.EarlyEvicted+o.EarlyEvicted
 	v.Trials, v.NotChecked = v.Trials+o.Trials, v.NotChecked+o.NotChecked
 }
 

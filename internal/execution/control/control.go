@@ -109,11 +109,14 @@ const (
 
 // Prepare asks for a phase: files are mapped, handles opened, threads made ready.
 type Prepare struct {
-	Phase         string            `json:"phase"`
-	Number        int               `json:"number"`
-	Trace         string            `json:"trace"`
-	Counters      string            `json:"counters"`
-	History       string            `json:"history,omitempty"` // where the trace has recorded entries
+	Phase    string `json:"phase"`
+	Number   int    `json:"number"`
+	Trace    string `json:"trace"`
+	Counters string `json:"counters"`
+	History  string `json:"history,omitempty"` // where the trace has recorded entries
+	// Lives is the path of the lives file; "": no value of the trial has a TTL, and no miss is filled.
+	Lives string `json:"lives,omitempty"`
+
 	Keys          keyval.KeyShape   `json:"keys"`
 	Values        keyval.ValueShape `json:"values"`
 	ZeroVersions  bool              `json:"zero_versions,omitempty"`

@@ -23,19 +23,26 @@ func (e *evictions) begin(inspect inspect) error {
 	if err != nil {
 		return err
 	}
-	e.before, e.counts = inspected.Stats[store.RecordsEvicted]
+	e.before, e.counts = evictedBy(inspected.Stats)
 	e.told = true
 	return nil
 }
 
 // since returns how many records the store says to have removed; nil: it does not count them.
 func (e *evictions) since(stats map[string]float64) *uint64 {
-	now, counts := stats[store.RecordsEvicted]
+	now, counts := evictedBy(stats)
 	if !e.told || !counts {
 		return nil
 	}
 	n := uint64(max(0, now-e.before))
 	return &n
+}
+
+// evictedBy returns how many records the store removed before their time was over: those that it removed
+// because it was, it counts as well.
+func evictedBy(stats map[string]float64) (records float64, counts bool) {
+	records, counts = stats[store.RecordsEvicted]
+	return max(0, records-stats[store.RecordsExpired]), counts
 }
 
 // hold takes missing records of the final check for evictions, as far as the store's count explains

@@ -29,6 +29,7 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if err := t.awaitPromise(ctx); err != nil {
 		return err
 	}
+	lives := t.readBackLives()
 	back, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
@@ -40,12 +41,14 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if back.gaveUp {
 		indexes, observed = wereRead(indexes, observed)
 	}
-	counts, err := audit.Expect(t.past.phases, indexes).Check(observed)
+	expected := audit.Expect(t.past.phases, indexes)
+	lives(expected)
+	counts, err := expected.Check(observed)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
 	check := record.FinalCheck{Records: counts.Records, NotRead: uint64(asked - len(indexes)), Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
-		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
+		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Expired: counts.Expired, Late: counts.Late, Examples: counts.Examples}
 	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 && !back.gaveUp {
 		least, most := audit.Increments(t.past.phases, indexes)
 		check.Increments = &record.Increments{Counted: back.counted, Least: least, Most: most}

@@ -38,6 +38,7 @@ type phaseInput struct {
 	tireless bool            // a full disk does not end it
 	faults   *faults         // that happen in it; nil: none
 	holdings *holdings
+	lives    *lives // nil: values have no TTL
 	testbed
 	listeners
 }
@@ -182,6 +183,9 @@ func beginPhase(in *phaseInput) (*phase, error) {
 	request.Counters = files.CountersFile.Name()
 	if files.HistoryFile != nil && !in.remote {
 		request.History = files.HistoryFile.Name()
+	}
+	if in.lives != nil {
+		request.Lives = in.lives.file.Name()
 	}
 	var told []string
 	if err = p.workers.deal(in.layout, in.numbers); err == nil {

@@ -95,7 +95,7 @@ func (t *trial) input(p *experiment.Phase, position int) (*phaseInput, error) {
 	request := t.content.prepare(p.Name, number, t.past.loaded)
 	request.ZeroVersions = p.Load
 	request.DeadlineNS = int64(p.Duration)
-	if !p.Load {
+	if !p.Load && !file.Expires() { // what is there at a moment is then the lives file's to say
 		request.MustHitBelow = min(audit.PresentBelow(t.past.phases), audit.LowestDeleted(file))
 	}
 	in := t.inputOf(p, made, request)
@@ -105,6 +105,9 @@ func (t *trial) input(p *experiment.Phase, position int) (*phaseInput, error) {
 	in.know.vanishing = t.past.vanishing
 	if t.content.alone() {
 		in.know.own = t.past.written()
+	}
+	if in.lives, err = t.livesFor(file); err != nil {
+		return nil, err
 	}
 	in.faults = newFaults(p.Faults, &t.tested, t.run.experiment.StepTimeout)
 	first := t.inspect()

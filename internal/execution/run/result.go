@@ -39,6 +39,9 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 	r.Clock, r.ClockDrift = p.workers.clocks()
 	r.StartSpreadNS, r.Gone, r.Agents = p.workers.startSpreadNS(), p.workers.gone, agents
 	r.Faults, r.Forgot = happened, p.forgot || p.tested.forgets(happened)
+	if p.know.answers {
+		r.Expiry = p.lives.told()
+	}
 	r.Runtime, r.Telemetry = p.workers.told(), &p.read.telemetry
 	if !p.workers.died() {
 		r.Confined = p.confined()

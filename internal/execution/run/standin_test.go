@@ -42,7 +42,7 @@ func driversHere() []store.Driver {
 	for _, d := range cheats {
 		cheating = append(cheating, d)
 	}
-	return slices.Concat(cheating, eventualStores, linked(), misbehave.Drivers(), walstore.Drivers(), []store.Driver{
+	return slices.Concat(cheating, expirers, eventualStores, linked(), misbehave.Drivers(), walstore.Drivers(), []store.Driver{
 		standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
 		standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
 		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},

@@ -62,6 +62,7 @@ func (t *traces) specs(p *experiment.Phase, position int) (groups []trace.Spec, 
 		if err != nil {
 			return nil, err
 		}
+		s.Expires = t.experiment.ExpiresBy(position)
 		s.Deleted = t.deletedBefore(position) || len(p.Groups) > 0 && deletes(*p)
 		s.Seed = keyval.Mix(t.seed ^ uint64(position)<<32 ^ uint64(i)<<48)
 		groups = append(groups, s)
@@ -84,6 +85,9 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	}
 	if len(p.Staircase) > 0 {
 		s.Spans = experiment.Spans(p.Staircase, group)
+	}
+	for _, ttl := range p.TTL {
+		s.TTLs = append(s.TTLs, trace.TTL{MS: uint32(ttl.Life.Milliseconds()), Weight: ttl.Weight})
 	}
 	if p.Rate > 0 && p.Duration > 0 {
 		s.EndNS = uint64(p.Duration)

@@ -43,6 +43,7 @@ type trial struct {
 
 	content *content
 	past    past
+	lives   *lives          // nil: no value has a TTL, up to the present phase
 	rates   []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
 
 	readBacks int // phases whose updates were read back
@@ -117,7 +118,8 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { t.removeKeys(ctx, err) }() // after the workers' end
-	defer func() {                            // after the workers' end, whose cause it knows
+	defer func() { t.lives.close() }()
+	defer func() { // after the workers' end, whose cause it knows
 		if err := t.memory.end(t.result.Memory, func() { t.clients.Kill(); t.stopServer() }); err != nil {
 			t.run.view.Message(err.Error())
 		}

@@ -62,9 +62,11 @@ func fakeDescriptions() []store.Description {
 	memory := embedded("memory", store.D0)
 	memory.Kind = store.Memory
 	memory.Abilities.Add = true
+	memory.Abilities.Expire, memory.Expiry = true, &store.Expiry{UnitNS: 1e6}
 	memcached := embedded("memcached", store.D0)
 	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable = store.Server, 250, 1, false
-	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true, Async: true}
+	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true, Async: true, Expire: true}
+	memcached.Expiry = &store.Expiry{UnitNS: 1e9, EarlyNS: 1e9}
 	memcached.HandlesMax = 100
 	memcached.KeyText, memcached.Processes = true, true
 	memcached.Options = append(memcached.Options, store.Option{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "gomemcache"}},

@@ -47,6 +47,9 @@ func (r *resolver) phases() *Error {
 		return r.fail([]string{"phases"}, "no phase is measured: a load and unmeasured phases give no figures").
 			hint("add a phase such as {name: read, mix: {read: 100}, for: 10s}")
 	}
+	if err := r.expiring(); err != nil {
+		return err
+	}
 	return r.increments()
 }
 
@@ -81,7 +84,7 @@ func (r workResolver) work(p PhaseFile, asked []experiment.AskedQuery) (experime
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
 		Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
-	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.batch, r.scan, r.order} {
+	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.batch, r.scan, r.order, r.ttl} {
 		if err := part(p, &resolved); err != nil {
 			return experiment.Phase{}, err
 		}

@@ -286,6 +286,14 @@ func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 		enumOf([]string{"D0", "D1", "D3", "D4"}), {Type: "string", Pattern: `^D2\([0-9a-zµ.]+\)$`},
 	}}
 }
+func (TTLForm) JSONSchema() *jsonschema.Schema {
+	one := uint64(1)
+	each := properties("after", LifeForm{}.JSONSchema())
+	each.Properties.Set("weight", &jsonschema.Schema{Type: "number"})
+	each.Type, each.AdditionalProperties = "object", jsonschema.FalseSchema
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{durationSchema(), {Type: "array", Items: each, MinItems: &one}}}
+}
+func (LifeForm) JSONSchema() *jsonschema.Schema { return textOr("none", durationSchema()) }
 func (StepForm) JSONSchema() *jsonschema.Schema {
 	one, two := uint64(1), uint64(2)
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{

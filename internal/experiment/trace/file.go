@@ -101,6 +101,9 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 	for i, amount := range f.Amounts {
 		le.PutUint32(data[amountsAt+4*i:], amount)
 	}
+	for i, ttl := range f.TTLs {
+		le.PutUint32(data[ttlsAt+4*i:], ttl)
+	}
 	le.PutUint64(data[48:], checksum(data))
 }
 
@@ -169,7 +172,7 @@ func Decode(data []byte) (*File, error) {
 		return nil, fmt.Errorf("trace checksum is wrong: the file is damaged")
 	}
 	for i := range f.Amounts {
-		f.Amounts[i] = le.Uint32(data[amountsAt+4*i:])
+		f.Amounts[i], f.TTLs[i] = le.Uint32(data[amountsAt+4*i:]), le.Uint32(data[ttlsAt+4*i:])
 	}
 	f.Threads = make([]Thread, threads)
 	for i := range f.Threads {
@@ -228,6 +231,9 @@ func (f *File) check() error {
 	if f.Flags&FlagFinds != 0 && f.Flags&FlagHistory == 0 {
 		return errors.New("what scans and queries found is recorded in a history, and the trace has no flag for one")
 	}
+	if f.TTLs != [256]uint32{} && !f.Expires() {
+		return errors.New("values have a TTL, but the trace has no flag for it")
+	}
 	if err := f.checkSampled(); err != nil {
 		return err
 	}
@@ -277,10 +283,15 @@ func (t *Thread) check(f *File, slots *Slots) error {
 			if !e.IsMember() || o != Insert && o != Update && o != Upsert && o != Delete {
 				return fmt.Errorf("entry %d should be a put or delete in a batch, is %s", p, o)
 			}
+			if o.Puts() && f.TTLs[e.SizeClass()] > 0 {
+				return fmt.Errorf("entry %d: a batch's member has a TTL", p)
+			}
 			members--
 			continue
 		case e.IsMember():
 			return fmt.Errorf("entry %d is a batch's member without a batch", p)
+		case f.TTLs[e.SizeClass()] > 0 && o.Puts() && !o.TakesTTL():
+			return fmt.Errorf("entry %d: %s has a TTL", p, o)
 		case slots.Of(e) < 0:
 			return fmt.Errorf("entry %d: %s is not in the header's list", p, f.questionOf(e))
 		}

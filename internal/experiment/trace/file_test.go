@@ -86,7 +86,8 @@ func TestBrokenTracesAreRefused(t *testing.T) {
 	}{
 		{"all are", func(f *File) { f.TimedEvery = 10 }},
 		{"expected 2 to 1000", func(f *File) { f.Flags = FlagSampled }},
-		{"flags", func(f *File) { f.Flags = 64 }},
+		{"flags", func(f *File) { f.Flags = 1 << 31 }},
+		{"no flag for it", func(f *File) { f.TTLs[1] = 1000 }},
 		{"no flag for one", func(f *File) { f.Flags = FlagFinds }},
 		{"1 to 65535 threads", func(f *File) { f.Threads = nil }},
 		{"client group", func(f *File) { f.Groups = 0 }},

@@ -70,6 +70,9 @@ func (o Operation) Puts() bool {
 // Writes says if the operation, or a batch's member of this kind, leaves its version with the key.
 func (o Operation) Writes() bool { return o.Puts() || o == Modify }
 
+// TakesTTL says if the operation's value may have a TTL.
+func (o Operation) TakesTTL() bool { return o == Insert || o == Update || o == Upsert }
+
 // Changes says if the operation changes what a store holds: it writes, deletes, increments, or is
 // a batch, which does nothing else. All others only look.
 func (o Operation) Changes() bool { return o.Writes() || o.Deletes() || o == Increment || o == Batch }
@@ -161,6 +164,7 @@ const (
 	directoryBytes = 128
 	operationsMax  = 32
 	amountsAt      = 1024
+	ttlsAt         = 2048
 
 	// SlotsMax bounds the slots of a trace. In the headers of both files, from SlotsAt on, stand their
 	// operations and then their queries.
@@ -182,7 +186,8 @@ const (
 	FlagHandleTimes    = 1 << 3 // how long each take of a handle took is counted
 	FlagSampled        = 1 << 4 // one operation in File.TimedEvery is timed
 	FlagFinds          = 1 << 5 // some scans, queries and counts are recorded, with what they found
-	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled | FlagFinds
+	FlagExpiry         = 1 << 6 // puts may have a TTL, and reads are held against it
+	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled | FlagFinds | FlagExpiry
 )
 
 // Thread is one thread's part of a trace.
@@ -205,6 +210,7 @@ type File struct {
 	Operations []Operation // of each slot of the counters, ascending; several slots of one that asks
 	Queries    []uint8     // of each slot: the query that it asks, ascending within an operation, 0 where it asks none; nil: all 0
 	Amounts    [256]uint32
+	TTLs       [256]uint32 // of each size class, for how many ms a put of it is to live; 0: without an end
 	Seed       uint64
 	TimedEvery uint64 // of so many operations one is timed; 0: all are
 	Threads    []Thread
@@ -261,6 +267,9 @@ func (t *Thread) EntryAt(sequence uint64) (Entry, uint64) {
 	e := t.Entries[sequence%n]
 	return e, e.EffectiveIndex(sequence/n, t.Stride)
 }
+
+// Expires reports whether values may have a TTL, of this trace or of one before it.
+func (f *File) Expires() bool { return f.Flags&FlagExpiry != 0 }
 
 // AnyLength lets Wrote pass over the length: records with columns have no length in the trace.
 const AnyLength = -1

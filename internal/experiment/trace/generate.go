@@ -27,7 +27,7 @@ import (
 // itself, so no group's operations hang on another's.
 func Generate(groups ...Spec) (*File, error) {
 	f := &File{Groups: uint32(len(groups)), Seed: groups[0].Seed}
-	shared := &sharing{file: f, classes: map[uint32]uint8{}}
+	shared := &sharing{file: f, classes: map[amount]uint8{}}
 	for i := range groups {
 		if err := groups[i].check(); err != nil {
 			return nil, fmt.Errorf("trace: %w", err)
@@ -40,6 +40,9 @@ func Generate(groups ...Spec) (*File, error) {
 		}
 		if groups[i].HandleTimes {
 			f.Flags |= FlagHandleTimes
+		}
+		if groups[i].Expires {
+			f.Flags |= FlagExpiry
 		}
 		if groups[i].TimedEvery > 0 {
 			f.Flags, f.TimedEvery = f.Flags|FlagSampled, groups[i].TimedEvery
@@ -78,11 +81,14 @@ func (t *Thread) work(groupNS uint64, s WorkSpan) {
 // sharing is what the groups of a trace share.
 type sharing struct {
 	file      *File
-	classes   map[uint32]uint8 // amount → size class
+	classes   map[amount]uint8 // → size class
 	inserters int              // threads that take fresh indexes
 
 	insertersBefore int // of the groups before the one that is made
 }
+
+// amount is what a size class gives.
+type amount struct{ amount, ttlMS uint32 }
 
 // generator holds what all threads of a group share.
 type generator struct {
@@ -94,7 +100,8 @@ type generator struct {
 
 	alternatives choice[Operation] // what a thread does next; Batch stands for one batch
 	members      choice[Operation]
-	sizes        choice[uint8]
+	sizes        choice[uint8] // of values without a TTL
+	living       choice[uint8] // of those that may have one
 	scanClasses  []uint8
 	queryClass   [operationsMax]choice[uint8]
 	stepClass    []uint8 // of the steps of a request whose values have a length of their own
@@ -150,11 +157,9 @@ func (g *generator) prepareAmounts() error {
 		if z.Bytes < 0 || z.Bytes > math.MaxInt32 {
 			return fmt.Errorf("values of %d bytes", z.Bytes)
 		}
-		class, err := g.class(uint32(z.Bytes))
-		if err != nil {
+		if err := g.addSize(z); err != nil {
 			return err
 		}
-		g.sizes.add(class, z.Weight)
 	}
 	if g.operations()[Scan] {
 		for _, records := range g.Scan.lengths() {
@@ -196,15 +201,43 @@ func (g *generator) prepareAmounts() error {
 	return nil
 }
 
-func (g *generator) class(amount uint32) (uint8, error) {
-	if class, ok := g.classes[amount]; ok {
+// addSize gives a value length a class without a TTL, where an operation needs one, and one with each.
+func (g *generator) addSize(z Size) error {
+	plain := len(g.TTLs) == 0
+	for o, has := range g.operations() {
+		plain = plain || has && Operation(o).Puts() && !Operation(o).TakesTTL()
+	}
+	if plain {
+		class, err := g.class(uint32(z.Bytes))
+		if err != nil {
+			return err
+		}
+		g.sizes.add(class, z.Weight)
+	}
+	for _, ttl := range g.TTLs {
+		class, err := g.classOf(amount{uint32(z.Bytes), ttl.MS})
+		if err != nil {
+			return err
+		}
+		g.living.add(class, z.Weight*ttl.Weight)
+	}
+	if len(g.TTLs) == 0 {
+		g.living = g.sizes
+	}
+	return nil
+}
+
+func (g *generator) class(n uint32) (uint8, error) { return g.classOf(amount{amount: n}) }
+
+func (g *generator) classOf(a amount) (uint8, error) {
+	if class, ok := g.classes[a]; ok {
 		return class, nil
 	}
 	class := len(g.classes)
 	if class == len(g.file.Amounts) {
-		return 0, fmt.Errorf("more than %d different value lengths, scan lengths, batch sizes and queries", len(g.file.Amounts))
+		return 0, fmt.Errorf("more than %d different value lengths (each with each TTL), scan lengths, batch sizes and queries", len(g.file.Amounts))
 	}
-	g.classes[amount], g.file.Amounts[class] = uint8(class), amount
+	g.classes[a], g.file.Amounts[class], g.file.TTLs[class] = uint8(class), a.amount, a.ttlMS
 	return uint8(class), nil
 }
 
@@ -346,10 +379,10 @@ func (g *generator) loadByLaps() error {
 		r := newRandom(g.Seed, i, purposeSizes)
 		for b := range batches {
 			if batch > 1 {
-				t.Entries = append(t.Entries, MakeEntry(Batch, 0, g.classes[uint32(batch)], false))
+				t.Entries = append(t.Entries, MakeEntry(Batch, 0, g.classes[amount{amount: uint32(batch)}], false))
 			}
 			for k := range batch {
-				e := MakeEntry(Insert, (from+b)*batch+k, g.sizes.pick(r), true)
+				e := MakeEntry(Insert, (from+b)*batch+k, g.living.pick(r), true)
 				if batch > 1 {
 					e = e.Member()
 				}

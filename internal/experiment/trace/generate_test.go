@@ -465,3 +465,44 @@ func TestMakingCanBeStopped(t *testing.T) {
 		t.Errorf("%v after %d questions", err, asked)
 	}
 }
+
+// Each value has one of the TTLs, as often as their weights say, and what takes none has none.
+func TestTTLsAreMixed(t *testing.T) {
+	f, err := Generate(Spec{
+		Mix:     []Share{{Read, 40}, {Upsert, 50}, {ReadModifyWrite, 10}},
+		Records: 1000, Fresh: 1000, Order: Order{Distribution: Uniform}, Sizes: []Size{{100, 1}, {200, 1}},
+		TTLs: []TTL{{MS: 1000, Weight: 3}, {MS: 0, Weight: 1}}, Expires: true, Threads: 2, Seed: 1, ThreadEntries: 20000, Entries: 40000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err = roundTrip(t, f); err != nil {
+		t.Fatal(err)
+	}
+	upserts, ending := 0, 0
+	for i := range f.Threads {
+		for _, e := range f.Threads[i].Entries {
+			ttl := f.TTLs[e.SizeClass()]
+			switch {
+			case e.Operation() == ReadModifyWrite && ttl > 0:
+				t.Fatal("a read-modify-write has a TTL")
+			case e.Operation() == Upsert:
+				if upserts++; ttl == 1000 {
+					ending++
+				}
+			}
+		}
+	}
+	if share := float64(ending) / float64(upserts); !f.Expires() || share < 0.73 || share > 0.77 {
+		t.Errorf("%.3f of %d upserts have a TTL, want 0.75", share, upserts)
+	}
+}
+
+func roundTrip(t *testing.T, f *File) (*File, error) {
+	t.Helper()
+	data, err := f.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Decode(data)
+}

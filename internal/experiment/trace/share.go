@@ -20,8 +20,8 @@ func (f *File) Digest(from, to int) string {
 		word(uint64(o))
 		word(uint64(f.Query(slot)))
 	}
-	for _, amount := range f.Amounts {
-		word(uint64(amount))
+	for class, amount := range f.Amounts {
+		word(uint64(amount) | uint64(f.TTLs[class])<<32)
 	}
 	for i := from; i < to; i++ {
 		t := &f.Threads[i]

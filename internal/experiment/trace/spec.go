@@ -24,6 +24,11 @@ type Spec struct {
 
 	Order Order
 	Sizes []Size // lengths of values; at least one where something is written
+	// TTLs are for how long the values of inserts, updates and upserts are to live; none: without an end.
+	TTLs []TTL `json:",omitempty"`
+	// Expires: values of this group or of a phase before it have a TTL, and reads are held against it. It
+	// is so for all groups of a trace.
+	Expires bool `json:",omitempty"`
 	// Batch: insert, update, upsert and delete go in batches of so many; 0 or 1: one by one.
 	// Weights in Mix stay those of records: of a mix of 1 read and 1 update in batches of 100, half
 	// of the records that are touched are read.
@@ -115,6 +120,12 @@ type Size struct {
 	Weight float64
 }
 
+// TTL is for how many ms a value is to live, and its weight relative to the others. 0 ms: without an end.
+type TTL struct {
+	MS     uint32
+	Weight float64
+}
+
 // ScanLengths is how many records scans read: Min to Max. Zipfian: short ones more often, with
 // exponent 0.99 as in YCSB; otherwise uniform. A range of more than scanClasses lengths is rounded
 // to so many that lie evenly in it, both ends among them.
@@ -176,10 +187,25 @@ func (s *Spec) check() error {
 	if err := s.Order.check(); err != nil {
 		return err
 	}
+	if err := s.checkTTLs(); err != nil {
+		return err
+	}
 	if s.Load {
 		return s.checkLoad()
 	}
 	return s.checkMix()
+}
+
+func (s *Spec) checkTTLs() error {
+	switch {
+	case len(s.TTLs) == 0:
+		return nil
+	case !s.Expires:
+		return errors.New("values have a TTL, and reads are not held against it")
+	case s.Batch > 1 || len(s.Request) > 0:
+		return errors.New("values of batches and requests have no TTL")
+	}
+	return checkWeights("TTLs", s.TTLs, func(t TTL) float64 { return t.Weight })
 }
 
 func (s *Spec) checkLoad() error {

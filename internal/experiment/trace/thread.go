@@ -143,12 +143,14 @@ func (t *threadGenerator) request() {
 		}
 		t.entries = append(t.entries, MakeEntry(step.Operation, index, class, grows))
 	}
-	t.entries = append(t.entries, MakeEntry(Request, index, t.classes[uint32(len(t.Request))], grows))
+	t.entries = append(t.entries, MakeEntry(Request, index, t.classes[amount{amount: uint32(len(t.Request))}], grows))
 }
 
 func (t *threadGenerator) add(o Operation, member bool) {
 	var class uint8
-	if o.Puts() {
+	if o.TakesTTL() {
+		class = t.living.pick(t.amounts)
+	} else if o.Puts() {
 		class = t.sizes.pick(t.amounts)
 	} else if o == Scan {
 		class = t.scanClass()

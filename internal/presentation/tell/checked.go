@@ -29,6 +29,10 @@ func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 		}
 		checked = append(checked, finding.New(p))
 	}
+	if x := all.Expiry; x != nil {
+		checked = append(checked, finding.New(finding.ExpiredParams{OnTime: x.OnTime(), Over: x.Over(), LatestNS: float64(x.LatestNS),
+			Early: x.Early, EarliestNS: float64(x.EarliestNS), Evicted: all.EarlyEvicted}))
+	}
 	if all.Values > 0 {
 		badges = append(badges, finding.New(finding.BadgeParams{Values: all.Values, Lost: all.Lost + all.Missed, Stale: all.Stale + all.Old,
 			Wrong: all.Values - min(all.Right+all.Old, all.Values)}))
