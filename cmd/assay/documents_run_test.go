@@ -16,7 +16,7 @@ import (
 // shownPages are the pages whose commands are executed, and what a reader has before the first of them:
 // files and run directories of his own, which a page names and does not make.
 var shownPages = map[string][]string{
-	"README.md":                 {"before", "after", "DIR", "series.csv", ".git"},
+	"README.md":                 {"before", "after", "DIR", "series.csv", "requests.csv", ".git"},
 	"docs/tutorial.md":          nil,
 	"docs/cookbook.md":          {"before", "after", "DIR"},
 	"docs/analyze.md":           {"rates.csv", "results/put-get"},
@@ -139,7 +139,11 @@ func typedInOrder(t *testing.T, bash, git, tools, page string, has []string) {
 				}
 			}
 		case ".csv":
-			executable(t, place, "time_s,rate\n"+strings.Repeat("1,100\n2,101\n3,99\n", 1))
+			lines := "time_s,rate\n1,100\n2,101\n3,99\n"
+			if strings.HasPrefix(filepath.Base(place), "requests") {
+				lines = "time,op,key,size\n0,get,a,100\n1,set,b,50\n2,get,b,50\n"
+			}
+			executable(t, place, lines)
 		case ".yaml":
 			executable(t, place, "name: gate\nstores: [pebble]\ndurability: D3\nphases: [{name: load, load: true}, {name: put, mix: {update: 1}, for: 1s}]\n")
 		default:

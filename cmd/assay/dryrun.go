@@ -248,6 +248,18 @@ func faultsText(faults []experiment.Fault) string {
 	return strings.Join(texts, ", ")
 }
 
+// replayText says what a phase replays, and how long that takes.
+func replayText(p experiment.Phase) string {
+	if p.Replay == nil {
+		return ""
+	}
+	text := p.Replay.Text()
+	if p.Rate > 0 {
+		text += fmt.Sprintf(", open load, %s for %s", format.Rate(p.Rate), format.Seconds(p.Replay.Lasts().Seconds()))
+	}
+	return text
+}
+
 func noteText(p experiment.Phase) string {
 	var notes []string
 	add := func(is bool, text string) {
@@ -257,7 +269,8 @@ func noteText(p experiment.Phase) string {
 	}
 	add(p.From > 0, "from "+p.From.String()+" on")
 	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
-	add(p.Rate > 0, "open load, "+p.RateText()+", "+string(p.Arrivals)+" arrivals")
+	add(p.Replay != nil, replayText(p))
+	add(p.Rate > 0 && p.Replay == nil, "open load, "+p.RateText()+", "+string(p.Arrivals)+" arrivals")
 	add(p.Threads > 0 && len(p.Staircase) == 0, experiment.TasksText(p.Threads, p.Processes))
 	add(len(p.Staircase) > 0, experiment.StaircaseText(p.Staircase))
 	add(p.Unmeasured, "not in the tables")

@@ -23,6 +23,7 @@ type allForms struct {
 	Plan     planned    `json:"plan"`
 	Doctor   diagnosed  `json:"doctor"`
 	Analysis []analyzed `json:"analysis"`
+	Profile  profiled   `json:"profile"`
 }
 
 func formsSchema(t *testing.T) []byte {
@@ -89,6 +90,7 @@ func TestJSONForms(t *testing.T) {
 		"plan":     assay(t, "run", "memory", "bbolt", "--rate", "100", "--dry-run", "--json"),
 		"doctor":   assay(t, "doctor", "--json"),
 		"analysis": assayIn(t, t.TempDir(), rates, "analyze", "-", "--json"),
+		"profile":  assay(t, "profile", recordingOf(t, 3000), "--json"),
 	} {
 		e.wants(t, 0)
 		wrapped := `{"` + name + `":` + e.stdout + `}`

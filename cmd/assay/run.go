@@ -43,7 +43,7 @@ import (
 type runFlags struct {
 	sets, mixes     []string
 	out, data       string
-	saveAs          string
+	saveAs, replay  string
 	resume, dryRun  bool
 	describeWorkers bool
 	allowRemote     bool
@@ -141,6 +141,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
   assay run bbolt pebble
   assay run bbolt pebble --mix read=95,update=5 --threads 8 --records 1e6 --for 10s
   assay run bbolt pebble --mix update --mix read --save-as mine.yaml --dry-run
+  assay run redis@start --replay requests.csv.zst
   assay run memcached@start
   assay run memcached@127.0.0.1:11211
   assay run 'pebble[cache_bytes=8MB,64MB]'
@@ -173,6 +174,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().StringArrayVar(&f.mixes, "mix", nil, "what drivers do: `operation=weight`, several with commas between; a phase for each --mix")
+	c.Flags().StringVar(&f.replay, "replay", "", "recorded traffic that drivers play, in place of a mix: `file` of a form that assay profile knows")
 	for _, field := range fieldFlags {
 		c.Flags().String(field.name, "", field.help)
 		must(c.RegisterFlagCompletionFunc(field.name, cobra.FixedCompletions(fieldValues[field.name], cobra.ShellCompDirectiveNoFileComp)))
@@ -236,7 +238,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		return usage(errors.New("--describe-workers is for --dry-run: a run starts the workers anyway"))
 	}
 	if f.resume {
-		if len(changes)+len(f.mixes) > 0 || f.out != "" || f.saveAs != "" || f.dryRun {
+		if len(changes)+len(f.mixes) > 0 || f.replay != "" || f.out != "" || f.saveAs != "" || f.dryRun {
 			return usage(errors.New("--resume continues the experiment as it is: " +
 				"it takes no flags that change it, no --out, --save-as or --dry-run"))
 		}
@@ -267,7 +269,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := fit(loaded, source.FromStores && !changesRecords(changes)); err != nil {
+	if err := fit(loaded, source.FromStores && f.replay == "" && !changesRecords(changes)); err != nil {
 		return usage(err)
 	}
 	if source.FromStores || len(changes) > len(f.sets) {
@@ -401,7 +403,14 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 				return read.Source{}, notADriver(argument, isFile(argument))
 			}
 		}
+		if f.replay != "" {
+			return read.QuickReplay(args, f.mixes, f.replay, changes, server.Startable(programOf))
+		}
 		return read.Quick(args, f.mixes, changes, server.Startable(programOf))
+	}
+	if f.replay != "" {
+		return read.Source{}, fmt.Errorf("--replay is for drivers, and %s is an experiment of its own\n"+
+			"a phase of it replays a recording by replay: %s", args[0], f.replay)
 	}
 	if len(f.mixes) > 0 {
 		return read.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+

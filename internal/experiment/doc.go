@@ -20,6 +20,7 @@
 //	mix.go         what a phase does, in words
 //	queries.go     what queries ask
 //	refusal.go     why a store can't run in a cell, or do a phase
+//	replay.go      recorded traffic that a phase plays
 //	server.go      the server that Assay starts, and what it can ask of one
 //	tasks.go       how the clients of a phase are parted over processes
 //
@@ -28,6 +29,7 @@
 //	read      turns a file, a preset or a command line into an experiment, and refuses what can't be
 //	plan      turns cells into blocks of trials, shuffled by the seed, within a time limit
 //	recording reads recorded traffic, and says how far what was sent differs from it
+//	imitation says what a recording is like, and writes an experiment that imitates it
 //	trace     turns a phase into the operations of each thread: all randomness is here
 //	keyval    turns an index and a version into key, value and columns, the same in every language
 package experiment

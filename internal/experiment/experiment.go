@@ -246,6 +246,7 @@ type Phase struct {
 	// without a name.
 	Groups []Phase       `json:"groups,omitempty"`
 	Faults []Fault       `json:"faults,omitempty"`  // in the order of their times
+	Replay *Replay       `json:"replay,omitempty"`  // in place of drawing operations: Mix, Operations and Rate follow from it
 	From   time.Duration `json:"from_ns,omitempty"` // of a group
 }
 

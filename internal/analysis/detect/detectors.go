@@ -21,7 +21,7 @@ var (
 		detectServerFaults,
 		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectPauses, detectSlowOpen, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,
-		detectDispatchLate, detectBacklog, detectOverTime,
+		detectDispatchLate, detectBacklog, detectOverTime, detectReplay,
 		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectServerLeft, detectStarved, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,

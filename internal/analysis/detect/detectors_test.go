@@ -15,6 +15,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
 	"assay/internal/presentation/model"
 	"assay/internal/presentation/tell"
@@ -56,6 +57,18 @@ func TestDetectors(t *testing.T) {
 			p.Operations[0].Errors, p.Operations[0].Timeout = 400, 12
 			p.Messages = []record.Message{{Operation: "update", Outcome: "error", Text: "disk full", Count: 400}}
 		}, []finding.Code{finding.FaultErrors}, finding.Params{"arm": "elm", "place": "put (D1)", "count": 412, "trials": 1}},
+		{"a replay that was not kept up with", func(run *record.Run) {
+			put(run).Fidelity = &recording.Fidelity{Sent: 900, Recorded: 1000, Asked: 1, Speed: 0.99}
+		}, []finding.Code{finding.ReplayDiffers}, finding.Params{"arm": "elm", "place": "put (D1)", "sent": 900}},
+		{"a replay that is slow", func(run *record.Run) {
+			put(run).Fidelity = &recording.Fidelity{Sent: 1000, Recorded: 1000, Asked: 10, Speed: 7}
+		}, []finding.Code{finding.ReplayDiffers}, finding.Params{"arm": "elm", "speed": 7.0}},
+		{"a replay", func(run *record.Run) {
+			put(run).Fidelity = &recording.Fidelity{Sent: 1000, Recorded: 1000, Asked: 10, Speed: 9.9}
+		}, nil, nil},
+		{"a closed replay", func(run *record.Run) {
+			put(run).Fidelity = &recording.Fidelity{Sent: 1000, Recorded: 1000, Closed: true, Speed: 0.3}
+		}, nil, nil},
 		{"wrong values", func(run *record.Run) {
 			get(run).Operations[0].OK -= 3
 			get(run).Operations[0].Wrong = 3

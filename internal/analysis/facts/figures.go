@@ -1,6 +1,9 @@
 package facts
 
-import "assay/store"
+import (
+	"assay/internal/experiment/recording"
+	"assay/store"
+)
 
 // Ceiling is the rate that the harness of one worker allows: that of its null driver.
 type Ceiling struct {
@@ -62,6 +65,8 @@ type Figures struct {
 	Nodes         []Node      `json:"servers,omitempty"` // of a store that is several
 	Checked       *Checked    `json:"checked,omitempty"`
 	OverTime      *OverTime   `json:"over_time,omitempty"` // of a rate that changes over time
+
+	Replay *recording.Fidelity `json:"replay,omitempty"` // of recorded traffic: the worst of all blocks
 }
 
 // Ranking is what a row's rate comes to beside the others of its table.

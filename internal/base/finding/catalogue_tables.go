@@ -16,7 +16,9 @@ var _ = register(
 
 	Entry{Example: DoingParams{Mix: []string{"95 % read", "5 % update"}, Order: "zipfian", Theta: 0.99,
 		Rate: 0.0, Seconds: Known(60.0)},
-		Says: `{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
+		Also: []Parameters{DoingParams{Mix: []string{"90 % read", "10 % upsert"}, Order: "recorded", Rate: 20e3, Arrivals: "recorded",
+			Replay: "replay of cache.csv", Operations: 200_000}},
+		Says: `{{if has .replay}}{{.replay}}: {{end}}{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
 			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
 			`{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
 	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"},
@@ -103,6 +105,7 @@ type DoingParams struct {
 	OverTime   string `param:"omitempty"` // what the rate does, where it changes
 	Arrivals   string `param:"omitempty"` // how the operations of the rate are spread in time
 	Queries    string `param:"omitempty"`
+	Replay     string `param:"omitempty"` // what recording is played, and how
 	Batch      int    `param:"omitempty"`
 	Operations uint64 `param:"omitempty"`
 	Seconds    *float64

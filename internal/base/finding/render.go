@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/template"
@@ -143,6 +144,8 @@ func functions() template.FuncMap {
 		"moment":   of(format.Moment),
 		"percent":  of(format.Percent), // of a share
 		"factor":   of(format.Factor),
+		"points":   of(func(v float64) string { return format.Tenths(100*v) + " points" }), // of shares, one less the other
+		"speed":    of(func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }),
 		"number":   of(format.Number),
 		"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
 		"interval": func(low, high any) (string, error) { return two(format.Interval, low, high) },

@@ -15,6 +15,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/proof"
 	"assay/internal/experiment/plan"
+	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
@@ -202,6 +203,8 @@ type Phase struct {
 	Milestones *Milestones `json:"milestones,omitempty"` // nil: the experiment asks for none
 	// Intervals are what became of a rate that changes over time; none: it does not.
 	Intervals []Interval `json:"intervals,omitempty"`
+
+	Fidelity *recording.Fidelity `json:"fidelity,omitempty"` // of a replay: how far what was sent differs from what was recorded
 
 	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase

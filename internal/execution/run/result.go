@@ -30,6 +30,7 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 	p.meter(p.read.last.Totals, nil, true)
 	r, problems = p.counted()
 	r.Name, r.Number = p.request.Phase, p.request.Number
+	r.Fidelity = p.fidelity(&r)
 	r.Measured, r.Load = !p.asked.Load && !p.asked.Unmeasured, p.asked.Load
 	if p.asked.ProcessesIn(p.cell) > 0 && !p.asked.Load {
 		r.Processes = len(p.layout)

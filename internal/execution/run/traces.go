@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
 )
 
@@ -26,11 +27,12 @@ type traces struct {
 
 // phaseTrace is what a phase does. Once it is made nobody changes it.
 type phaseTrace struct {
-	specs   []trace.Spec // that it was made of
-	file    *trace.File
-	keys    []uint64 // whose history is recorded
-	room    int      // of the history, records for each thread; 0: the trace has no recorded entries
-	written *os.File // for workers of this machine; nil: it is to be written for the phase alone
+	specs    []trace.Spec // that it was made of
+	file     *trace.File
+	keys     []uint64         // whose history is recorded
+	room     int              // of the history, records for each thread; 0: the trace has no recorded entries
+	recorded *recording.Shape // of what it replays; nil: nothing
+	written  *os.File         // for workers of this machine; nil: it is to be written for the phase alone
 }
 
 // make makes a phase's operations. All arms of a cell in a block have the same seed, so that
@@ -46,6 +48,11 @@ func (t *traces) make(p *experiment.Phase, position int) (phaseTrace, error) {
 	made := phaseTrace{specs: specs}
 	if made.file, err = trace.Generate(specs...); err != nil {
 		return phaseTrace{}, err
+	}
+	if r := p.Replay; r != nil {
+		if made.recorded, err = r.ShapeOf(r.Summary.Keys, r.Speed, t.stopped); err != nil {
+			return phaseTrace{}, err
+		}
 	}
 	made.keys = t.recordKeys(p, made.file, position)
 	made.room = historyRoom(made.file)
@@ -88,6 +95,11 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	}
 	for _, ttl := range p.TTL {
 		s.TTLs = append(s.TTLs, trace.TTL{MS: uint32(ttl.Life.Milliseconds()), Weight: ttl.Weight})
+	}
+	if p.Replay != nil {
+		s.Replay = p.Replay.ForTrace()
+	} else if r := t.experiment.ReplayOfValues(); r != nil && p.Load {
+		s.Replay = r.ForTrace()
 	}
 	if p.Rate > 0 && p.Duration > 0 {
 		s.EndNS = uint64(p.Duration)

@@ -164,6 +164,10 @@ func partSeconds(p experiment.Phase, slow time.Duration) (fastest, slowest, inse
 			fastest = min(fastest, quick)
 		}
 	}
+	if p.Replay != nil && !p.Replay.Closed && p.Duration == 0 {
+		fastest = p.Replay.Lasts().Seconds()
+		slowest = max(slowest, fastest)
+	}
 	share, weights := 0.0, 0.0
 	for name, weight := range p.Mix {
 		weights += weight

@@ -28,7 +28,7 @@ var fileAxes []axis
 func init() { // not an initializer: the entries' functions read the list
 	given := map[string]axis{
 		"records": axisOf(func(f *File) *OneOrMany[Count] { return &f.Records },
-			func(*resolver) Count { return defaultRecords },
+			(*resolver).usualRecords,
 			func(c *experiment.Cell, v Count) { c.Records = uint64(v) }, refuseRecords),
 		"values.bytes": axisOf(func(f *File) *OneOrMany[Count] { return &f.Values.Bytes },
 			(*resolver).usualValueBytes,

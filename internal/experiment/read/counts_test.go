@@ -67,6 +67,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"phases.batch":      {path: "phases.write.batch"},
 		"phases.operations": {path: "phases.write.operations"},
 		"phases.milestones": {path: "phases.write.milestones"},
+		"replay.loops":      {path: "phases.write={name: write, replay: {file: testdata/recording.csv, loops: N}}"},
 		"threads.threads":   {path: "threads"},
 		"threads.processes": {path: "threads={processes: N}", sets: []string{"stores=[{driver: memcached, server: start}]", "durability=D0", "phases=[{name: w, mix: {insert: 1}, operations: 5}]"}},
 		"java.heap":         {path: "stores=[{driver: whalin, server: start, java: {heap: N}}]", sets: inJVM},

@@ -163,6 +163,7 @@ type PhaseFile struct {
 	Name string `yaml:"name" jsonschema_description:"The phase's name."`
 	Load bool   `yaml:"load" jsonschema_description:"Store every record once; the first phase only. Default: false."`
 	WorkFile
+	Replay     *ReplayFile `yaml:"replay" jsonschema_description:"In place of a mix: recorded requests, at their times. A file's name, or a table."`
 	Groups     []GroupFile `yaml:"groups" jsonschema_description:"Groups of clients that work at the same time, in place of a mix."`
 	Unmeasured bool        `yaml:"unmeasured" jsonschema_description:"Run, count and check it, but keep it out of the tables: a warm-up. Default: false."`
 	Faults     []FaultFile `yaml:"faults" jsonschema_description:"What happens to servers meanwhile: {at: 10s, kill: node 2}, {at: 25s, start: node 2}; freeze and cut likewise."`
@@ -232,6 +233,7 @@ func (IndexFile) shortForm() string     { return "column" }
 func (ConditionFile) shortForm() string { return "is" }
 
 func (ServerFile) shortForm() string { return "start" }
+func (ReplayFile) shortForm() string { return "file" }
 
 // The lists whose members a path names by their name.
 func (s StoreFile) memberName(n *node) string {

@@ -58,6 +58,9 @@ func (r workResolver) phase(i int, p PhaseFile) (experiment.Phase, *Error) {
 	if err := r.phaseName(p); err != nil {
 		return experiment.Phase{}, err
 	}
+	if p.Replay != nil {
+		return r.replayed(i, p)
+	}
 	if len(p.Groups) > 0 {
 		return r.grouped(p)
 	}
@@ -295,7 +298,7 @@ func (r workResolver) theta(name string, theta float64) *Error {
 
 // needsRecords refuses a phase that reads or changes records before anything stored one.
 func (r *resolver) needsRecords(i int, p experiment.Phase, stored bool) *Error {
-	if stored || p.Load {
+	if stored || p.Load || p.Replay != nil {
 		return nil
 	}
 	for j, part := range p.Parts() {

@@ -2,6 +2,7 @@ package read
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,7 +20,12 @@ const (
 // Quick returns the experiment that compares drivers, each as armArgument has it, with
 // a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
 func Quick(drivers, mixes []string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
-	if len(mixes) == 0 {
+	return QuickReplay(drivers, mixes, "", changes, programOf)
+}
+
+// QuickReplay does so with a phase that replays a recording, after those of the mixes.
+func QuickReplay(drivers, mixes []string, replay string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+	if len(mixes) == 0 && replay == "" {
 		mixes = []string{quickMix}
 	}
 	var names, stores []string
@@ -57,6 +63,12 @@ func Quick(drivers, mixes []string, changes []Change, programOf func(driver stri
 		phases = append(phases, fmt.Sprintf("  - {name: %s, mix: {%s}, for: %s}\n", name, strings.Join(fields, ", "), quickFor))
 		questions = append(questions, parsed.MixText())
 	}
+	records := "records: " + quickRecords + "\n"
+	if replay != "" {
+		records = "" // the recording's keys
+		phases = append(phases, fmt.Sprintf("  - {name: replay, replay: {file: %s}}\n", yamlText(replay, true)))
+		questions = append(questions, "replay of "+filepath.Base(replay))
+	}
 	name := strings.Join(names, "-")
 	if len(name) > nameBytesMax || !plainName(name) {
 		name = "comparison"
@@ -69,8 +81,8 @@ func Quick(drivers, mixes []string, changes []Change, programOf func(driver stri
 		question = "Which is fastest: " + strings.Join(names[:last], ", ") + " or " + names[last]
 	}
 	question += " (" + strings.Join(questions, "; ") + ")?"
-	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\nrecords: %s\nphases:\n"+
+	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\n%sphases:\n"+
 		"  - {name: load, load: true, batch: %s}\n%s",
-		name, yamlText(question, true), strings.Join(stores, ", "), quickRecords, quickBatch, strings.Join(phases, ""))
+		name, yamlText(question, true), strings.Join(stores, ", "), records, quickBatch, strings.Join(phases, ""))
 	return Source{Text: []byte(text), Changes: changes, FromStores: true}, nil
 }

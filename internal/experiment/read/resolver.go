@@ -22,8 +22,9 @@ type resolver struct {
 	// follows are the fields that follow from the stores where they don't fit: "baseline",
 	// "durability", "phases".
 	follows    map[string]bool
-	folder     string // of files that the experiment names
-	fromStores bool   // durability and keys are left to the stores
+	folder     string                     // of files that the experiment names
+	fromStores bool                       // durability and keys are left to the stores
+	replays    map[int]*experiment.Replay // by phase
 }
 
 // within is what stands at a path of the file: a store, a phase, a group.

@@ -9,6 +9,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"assay/internal/experiment"
+	"assay/internal/experiment/recording"
 	"assay/store"
 )
 
@@ -322,11 +323,16 @@ func (CPUListForm) JSONSchema() *jsonschema.Schema {
 		{Type: "integer", Minimum: "0"}, {Type: "string", Pattern: `^[0-9]+(-[0-9]+)?(, ?[0-9]+(-[0-9]+)?)*$`},
 	}}
 }
-func (DistributionForm) JSONSchema() *jsonschema.Schema     { return enumOf(experiment.Distributions) }
-func (ColumnTypeForm) JSONSchema() *jsonschema.Schema       { return enumOf(columnTypes) }
-func (ComparisonForm) JSONSchema() *jsonschema.Schema       { return enumOf(comparisons) }
-func (IndexKindForm) JSONSchema() *jsonschema.Schema        { return enumOf(indexKinds) }
-func (ArrivalsForm) JSONSchema() *jsonschema.Schema         { return enumOf(arrivals) }
+func (DistributionForm) JSONSchema() *jsonschema.Schema { return enumOf(experiment.Distributions) }
+func (ColumnTypeForm) JSONSchema() *jsonschema.Schema   { return enumOf(columnTypes) }
+func (ComparisonForm) JSONSchema() *jsonschema.Schema   { return enumOf(comparisons) }
+func (IndexKindForm) JSONSchema() *jsonschema.Schema    { return enumOf(indexKinds) }
+func (ArrivalsForm) JSONSchema() *jsonschema.Schema     { return enumOf(arrivals) }
+func (RecordingForm) JSONSchema() *jsonschema.Schema    { return enumOf(recording.Formats) }
+func (TimeUnitForm) JSONSchema() *jsonschema.Schema     { return enumOf(recording.Units) }
+func (OneInForm) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: "^1/[0-9]+$"}
+}
 func (ScanDistributionForm) JSONSchema() *jsonschema.Schema { return enumOf(scanDistributions) }
 
 func (Changes) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} }

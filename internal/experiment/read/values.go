@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
@@ -26,7 +27,13 @@ func (r *resolver) keys() *Error {
 	if k.Bytes != nil {
 		shape.Bytes = int(min(*k.Bytes, 1<<30))
 	}
+	recorded := r.recordedKeyBytes()
 	switch {
+	case shape.Format == keyval.Binary && k.Bytes == nil && recorded > 0:
+		shape.Bytes = max(recorded, keyBytesSafe)
+	case shape.Format == keyval.Decimal && recorded > 0 && k.Digits == nil && k.Prefix == nil && k.Suffix == "":
+		shape.Digits = min(max(recorded, keyDigitsSafe), keyDigitsMost)
+		shape.Suffix = strings.Repeat("k", min(max(recorded-shape.Digits, 0), keySuffixMax))
 	case shape.Format == keyval.Binary && k.Bytes == nil:
 		shape.Bytes = defaultKeyBytes
 	case shape.Format != keyval.Binary && k.Bytes != nil:
@@ -80,6 +87,9 @@ func (r *resolver) values() *Error {
 	if len(v.Sizes) > sizesMax {
 		return r.fail([]string{"values", "sizes"}, "%d sizes: at most %d", len(v.Sizes), sizesMax)
 	}
+	if !r.ownValues() {
+		r.e.Values.Sizes = r.recordedSizes()
+	}
 	for i, size := range v.Sizes {
 		at := []string{"values", "sizes", fmt.Sprint(i)}
 		if size.Bytes > valueBytesMax {
@@ -106,6 +116,8 @@ func (r *resolver) meanRecordBytes() Count {
 // usualValueBytes is the length of values where the file gives none.
 func (r *resolver) usualValueBytes() Count {
 	switch {
+	case !r.ownValues() && len(r.e.Values.Sizes) > 0:
+		return r.recordedValueBytes()
 	case len(r.file.Values.Sizes) > 0:
 		return r.meanValueBytes()
 	case len(r.file.Values.Columns) > 0:

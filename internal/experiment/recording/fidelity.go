@@ -16,7 +16,8 @@ type Distances struct {
 	Hits  float64 `json:"hits"`  // of all caches
 }
 
-// Compare holds a stream against the recorded one. Gaps are told where both have times.
+// Compare holds a stream against the recorded one, once both are done. Gaps are told where both have
+// times.
 func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
 	var was, is [operationEnd]float64
 	for o := range was {
@@ -28,7 +29,7 @@ func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
 	}
 	d.Sizes = distance(&recorded.written, &sent.written)
 	d.Gaps = distance(&recorded.gaps, &sent.gaps)
-	before, after := recorded.cache.rates(), sent.cache.rates()
+	before, after := recorded.rates, sent.rates
 	for i, share := range SizesLRU {
 		rates = append(rates, HitRate{KeysShare: share, Recorded: before[i], Sent: after[i]})
 		d.Hits = max(d.Hits, before[i]-after[i], after[i]-before[i])
@@ -38,19 +39,19 @@ func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
 
 // Fidelity is how far what a phase sent differs from what was recorded.
 type Fidelity struct {
-	Recorded uint64    `json:"recorded"` // requests that were selected, loops included
-	Sent     uint64    `json:"sent"`
+	Recorded uint64    `json:"recorded"`       // requests that were selected, loops included
+	Sent     uint64    `json:"sent"`           // of them
 	Left     []LeftOut `json:"left,omitempty"` // lines and requests of the recording that are not among Recorded
 	OneIn    uint64    `json:"one_in,omitempty"`
 	Keys     uint64    `json:"keys"`
 
-	Closed     bool    `json:"closed,omitempty"`
-	SpeedAsked float64 `json:"speed_asked,omitempty"` // times the recorded one
-	Speed      float64 `json:"speed,omitempty"`       // that was reached; of closed load too
+	Closed bool    `json:"closed,omitempty"`
+	Asked  float64 `json:"speed_asked"` // times the recorded one; 0 in closed load
+	Speed  float64 `json:"speed"`       // that was reached
 
 	Distances
 	HitRates []HitRate `json:"hit_rates"`
 
 	KeyBytesRecorded float64 `json:"key_bytes_recorded,omitempty"` // the mean; 0: not told
-	KeyBytes         float64 `json:"key_bytes"`
+	KeyBytes         float64 `json:"key_bytes,omitempty"`
 }

@@ -358,10 +358,16 @@ func TestCompare(t *testing.T) {
 			o = Set
 		}
 		key := uint64(i*i) % 100
-		a.Add(int64(i)*1000, o, key, 10)
-		b.Add(int64(i)*1000, o, mix(key), 10)
-		c.Add(int64(i)*1000, Set, uint64(i)%100, 10+int64(i%2)*100)
+		for _, s := range []*Shape{a, b, c} {
+			s.AddTime(int64(i) * 1000)
+		}
+		a.Add(o, key, 10)
+		b.Add(o, mix(key), 10)
+		c.Add(Set, uint64(i)%100, 10+int64(i%2)*100)
 	}
+	a.Done()
+	b.Done()
+	c.Done()
 	if d, _ := Compare(a, b); d != (Distances{}) {
 		t.Errorf("alike, but %+v", d)
 	}

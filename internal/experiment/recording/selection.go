@@ -32,6 +32,9 @@ const (
 	batchesAhead  = 4
 )
 
+// selects reports whether a key is among those that are selected.
+func (s Selection) selects(key uint64) bool { return s.OneIn <= 1 || mix(key)%s.OneIn == 0 }
+
 // Each calls for the requests of the selection, in batches that are valid until the call returns. Their
 // times count from the selection's begin. Requests of one tick of a recording that has whole
 // milliseconds or seconds alone come evenly within it. It ends with the first error of do.
@@ -155,7 +158,7 @@ func (p *producer) flush() error {
 
 // give passes on a request that is selected.
 func (p *producer) give(r *Request) error {
-	if p.OneIn > 1 && mix(r.Key)%p.OneIn != 0 {
+	if !p.selects(r.Key) {
 		return nil
 	}
 	if r.ValueBytes > ValueBytesMax {

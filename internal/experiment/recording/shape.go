@@ -16,6 +16,7 @@ type Shape struct {
 	keep       uint64 // keys whose mixed word is below are looked at in caches
 	numbering  *Numbering
 	cache      *lru
+	rates      [len(SizesLRU)]float64 // once it is done
 }
 
 // NewShape returns the shape of a stream of about so many keys. Gaps are parted by a speed: 2 makes
@@ -32,17 +33,21 @@ func NewShape(keys, speed float64, known bool) *Shape {
 	return s
 }
 
-// Add counts a request. bytes is the length of the value where one is written; Unknown.
-func (s *Shape) Add(atNS int64, o Operation, key uint64, bytes int64) {
+// AddTime counts the gap before a request.
+func (s *Shape) AddTime(atNS int64) {
+	if s.last >= 0 {
+		s.gaps[histogram.Bucket(uint64(float64(max(atNS-s.last, 0))/s.speed))]++
+	}
+	s.last = atNS
+}
+
+// Add counts what a request does. bytes is the length of the value where one is written; Unknown.
+func (s *Shape) Add(o Operation, key uint64, bytes int64) {
 	s.Requests++
 	s.operations[o]++
 	if bytes != Unknown && o.Writes() {
 		s.written[histogram.Bucket(uint64(bytes))]++
 	}
-	if s.last >= 0 {
-		s.gaps[histogram.Bucket(uint64(float64(max(atNS-s.last, 0))/s.speed))]++
-	}
-	s.last = atNS
 	if mix(key)>>1 > s.keep {
 		return
 	}
@@ -58,6 +63,45 @@ func (s *Shape) Add(atNS int64, o Operation, key uint64, bytes int64) {
 		return
 	}
 	s.cache.ask(id)
+}
+
+// Done ends the counting, and gives back what it needed.
+func (s *Shape) Done() *Shape {
+	s.rates = s.cache.rates()
+	s.cache, s.numbering = nil, nil
+	return s
+}
+
+// HitRates are the shares of requests that caches of SizesLRU would have answered, once it is done.
+func (s *Shape) HitRates() [len(SizesLRU)]float64 { return s.rates }
+
+// ShapeOf reads what a selection was like when it was recorded: what its requests do of all keys, also
+// of those that are not selected, and the gaps between the selected ones, parted by a speed. keys are
+// those that are selected.
+func (s Selection) ShapeOf(keys uint64, speed float64, stopped func() error) (*Shape, error) {
+	oneIn := max(s.OneIn, 1)
+	shape := NewShape(float64(keys*oneIn), speed, false)
+	all := s
+	all.OneIn = 0
+	_, err := all.Each(func(batch []Request) error {
+		if stopped != nil {
+			if err := stopped(); err != nil {
+				return err
+			}
+		}
+		for i := range batch {
+			r := &batch[i]
+			shape.Add(r.Operation, r.Key, r.ValueBytes)
+			if s.selects(r.Key) {
+				shape.AddTime(r.AtNS)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shape.Done(), nil
 }
 
 // Played says what operation of a replay a recorded one is: what changes a value is a write of a whole

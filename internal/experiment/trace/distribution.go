@@ -17,6 +17,9 @@ const (
 	Hotspot          = "hotspot"           // YCSB's: HotOperations of the draws go to the first HotRecords of the records
 	Exponential      = "exponential"       // YCSB's: falls off exponentially from record 0
 	Counting         = "counting"          // 0, 1, 2 … without end, from 0 in every thread: all write the same keys; upserts only
+
+	// Recorded is the order of a recording that is replayed; nothing else may ask for it.
+	Recorded = "recorded"
 )
 
 // Order is which key comes next.

@@ -111,6 +111,8 @@ type generator struct {
 	visiting     bool  // a lap is made of whole passes over the records
 	passes       uint64
 	shuffles     []permutation // of each pass
+	keySizes     []uint8       // of a load of a recording's keys: position of the length of each key's value + 1; 0: not told
+	keyed        *replayed     // that they are of
 }
 
 // threads are the group's in the trace.
@@ -120,7 +122,16 @@ func (g *generator) generate() error {
 	if err := g.prepareAmounts(); err != nil {
 		return err
 	}
-	if g.Load && g.Order.Distribution == Sequential && g.Records > uint64(g.lap)*uint64(g.Threads) && g.Records%uint64(max(g.Batch, 1)) == 0 {
+	if g.Replay != nil && !g.Load {
+		return g.replay()
+	}
+	if g.Replay != nil {
+		var err error
+		if g.keySizes, g.keyed, err = g.keyClasses(); err != nil {
+			return err
+		}
+	}
+	if g.keySizes == nil && g.Load && g.Order.Distribution == Sequential && g.Records > uint64(g.lap)*uint64(g.Threads) && g.Records%uint64(max(g.Batch, 1)) == 0 {
 		return g.loadByLaps()
 	}
 	g.prepareMix()

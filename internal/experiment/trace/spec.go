@@ -17,6 +17,9 @@ type Spec struct {
 	// Request: in place of Mix, operations come as requests of these steps, on one key each. Limit
 	// and Rate then count requests.
 	Request []Step
+	// Replay: in place of drawing operations, those of a recording are done; Mix then only names them.
+	// Of a load, it tells the lengths of values. nil: none.
+	Replay *Replay `json:",omitempty"`
 
 	Records uint64 // keys that exist when the phase begins (of a load: that it writes): indexes 0 … Records−1
 	Fresh   uint64 // the first index that no key has had: inserts begin there; at least Records
@@ -183,6 +186,14 @@ func (s *Spec) check() error {
 	}
 	if s.EndNS != 0 && s.Rate == 0 {
 		return errors.New("an end without a rate: closed load ends at the deadline that the worker is given")
+	}
+	if s.Replay != nil {
+		if err := s.Replay.check(s); err != nil {
+			return err
+		}
+		if !s.Load {
+			return checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight })
+		}
 	}
 	if err := s.Order.check(); err != nil {
 		return err

@@ -158,6 +158,9 @@ func (t *threadGenerator) add(o Operation, member bool) {
 		class = t.queryClass[o].pick(t.amounts)
 	}
 	index, grows := t.index(o)
+	if t.keySizes != nil && index < uint64(len(t.keySizes)) && t.keySizes[index] > 0 {
+		class = t.keyed.classes[t.keySizes[index]-1]
+	}
 	e := MakeEntry(o, index, class, grows)
 	if member {
 		e = e.Member()

@@ -101,6 +101,7 @@ func All(t *model.Table) []Column {
 		{Name: "plan", Head: finding.HeadOf(finding.ColumnPlan), In: Kinds, Drop: 1, Left: true, Of: plans},
 	}
 	columns = append(columns, underWay...)
+	columns = append(columns, replayed...)
 	for _, q := range quantiles {
 		columns = append(columns, Column{Name: q.name, Head: finding.HeadOf(finding.LatencyColumnParams{Quantile: format.Quantile(q.q), OneIn: oneIn(t)}), In: q.in, Drop: q.drop,
 			Of: func(l *Line) Cell { return latency(l.Latencies, q.q) }})

@@ -62,7 +62,12 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if p.Rate > 0 {
 		does.Arrivals = string(cmp.Or(p.Arrivals, trace.Poisson))
 	}
-	if len(p.Segments) > 0 {
+	if p.Replay != nil {
+		does.Replay = p.Replay.Text()
+		if p.Rate > 0 {
+			does.Arrivals = p.Order.Distribution
+		}
+	} else if len(p.Segments) > 0 {
 		does.OverTime = p.RateText()
 	}
 	if p.Batch > 1 {

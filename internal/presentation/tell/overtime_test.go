@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
+	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
 	"assay/internal/presentation/model"
 	"assay/internal/presentation/text"
@@ -87,4 +88,25 @@ func fullOf(t *testing.T, r *model.Result) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// How far a replay differs from its recording is said once for all stores, by the worst.
+func TestReplayIsTold(t *testing.T) {
+	run := resulttest.CleanRun()
+	for i, arm := range []string{"elm", "oak", "ash"} {
+		for _, trial := range resulttest.Trials(run, arm) {
+			resulttest.PhaseOf(trial, "put").Fidelity = &recording.Fidelity{Recorded: 1_000_000, Sent: 1_000_000, Asked: 1, Speed: 1,
+				Distances: recording.Distances{Gaps: 0.004 / float64(i+1), Hits: 0.001 * float64(i)}, Left: []recording.LeftOut{{Why: "a negative time", Count: 2}}}
+		}
+	}
+	r := resulttest.ResultOf(t, run)
+	var answers []string
+	for _, m := range r.Summary.Answer {
+		answers = append(answers, finding.Text(m))
+	}
+	const want = "Replayed 1,000,000 of 1,000,000 requests in put (D1), at 1.00 times their speed; gaps differ by 0.4 %, hit rates by at most 0.2 points. " +
+		"Left out: 2 lines or requests (a negative time)."
+	if !slices.Contains(answers, want) {
+		t.Errorf("%q lack %q", answers, want)
+	}
 }

@@ -1,0 +1,156 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/experiment"
+	"assay/internal/experiment/recording"
+	"assay/internal/experiment/trace"
+	"assay/internal/testkit/misbehave"
+)
+
+// skewed writes a recording of n requests whose truth is known: 10 µs apart, half of them for a tenth of
+// the keys. It returns how many of each operation there are, and the hit rate of a simulated cache that
+// holds a fifth of the keys and drops what was not asked for the longest.
+func skewed(t *testing.T, n, keys int) (file string, reads, writes, deletes uint64, hitRate float64) {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("time_us,op,key,size\n")
+	var cache []int
+	asked, hits, state := 0, 0, uint64(1)
+	for i := range n {
+		state = state*6364136223846793005 + 1442695040888963407
+		key := int(state>>33) % keys
+		if state>>62 < 2 {
+			key %= keys / 10
+		}
+		op := "get"
+		switch i % 20 {
+		case 5, 6:
+			op = "set"
+			writes++
+		case 11:
+			op = "delete"
+			deletes++
+		default:
+			reads++
+		}
+		fmt.Fprintf(&text, "%d,%s,key-%d,%d\n", 10*i, op, key, 100+key%50)
+		at := -1
+		for k, held := range cache {
+			if held == key {
+				at = k
+			}
+		}
+		if at >= 0 {
+			cache = append(cache[:at], cache[at+1:]...)
+		}
+		if op != "delete" {
+			if asked++; at >= 0 {
+				hits++
+			}
+			cache = append([]int{key}, cache...)
+			cache = cache[:min(len(cache), keys/5)]
+		}
+	}
+	file = filepath.Join(t.TempDir(), "recording.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, reads, writes, deletes, float64(hits) / float64(asked)
+}
+
+// What a store gets of a recording is what was recorded, and the fidelity that is told is the truth.
+func TestReplaySendsWhatWasRecorded(t *testing.T) {
+	t.Parallel()
+	const n, keys = 20_000, 1000
+	file, reads, writes, deletes, hitRate := skewed(t, n, keys)
+	directory := filepath.Join(t.TempDir(), "run")
+	text := `name: test
+stores: [{driver: ` + misbehave.Honest + `, worker: ` + own() + `}]
+threads: 3
+durability: D1
+phases:
+  - {name: load, load: true, batch: 100}
+  - {name: closed, replay: {file: ` + file + `, closed: true}}
+  - {name: twice, replay: {file: ` + file + `, closed: true, loops: 2}}
+  - {name: some, replay: {file: ` + file + `, closed: true, sample: 1/4}}
+  - {name: open, replay: {file: ` + file + `, speed: 2}}
+blocks: 1
+step_timeout: 300s
+busy_machine: tell
+`
+	if _, err := runText(context.Background(), text, directory); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, misbehave.Honest)
+	if marks := codes(trial); len(marks) > 0 || trial.Error != "" || len(trial.Phases) != 5 {
+		t.Fatalf("marks %v, error %q, %d phases", trial.Marks, trial.Error, len(trial.Phases))
+	}
+	for i, times := range map[int]uint64{1: 1, 2: 2, 4: 1} {
+		p := trial.Phases[i]
+		done := map[string]uint64{}
+		for _, o := range p.Operations {
+			done[o.Name] = o.Done()
+		}
+		if done["read"] != times*reads || done["upsert"] != times*writes || done["delete"] != times*deletes {
+			t.Errorf("%s: %v, recorded %d reads, %d writes, %d deletes", p.Name, done, reads, writes, deletes)
+		}
+		f := p.Fidelity
+		if f == nil || f.Sent != times*n || f.Recorded != times*n || f.Keys != keys || f.Mix > 1e-9 || f.Sizes > 1e-9 || f.Hits > 1e-9 {
+			t.Fatalf("%s: %+v", p.Name, f)
+		}
+		if got := f.HitRates[3]; got.KeysShare != 0.2 || math.Abs(got.Sent-hitRate) > 0.005 {
+			t.Errorf("%s: hit rate %v, simulated %v", p.Name, got, hitRate)
+		}
+	}
+	some := trial.Phases[3].Fidelity
+	if some.OneIn != 4 || some.Keys < keys/5 || some.Keys > keys/3 || some.Hits > 0.1 || some.Sent != some.Recorded {
+		t.Errorf("sampled: %+v", some)
+	}
+	if open := trial.Phases[4]; !open.Open || open.Fidelity.Asked != 2 || open.Fidelity.Speed <= 0 || open.Fidelity.Speed > 2 {
+		t.Errorf("open: %+v", open.Fidelity)
+	}
+}
+
+// With due times that are kept, gaps are the recorded ones: 2 % at 100,000 a second. Late ones differ.
+func TestReplayedGaps(t *testing.T) {
+	file, _, _, _, _ := skewed(t, 20_000, 1000)
+	selection := recording.Selection{File: file}
+	sum, err := selection.Summarize(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded, err := selection.ShapeOf(sum.Keys, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay := &experiment.Replay{Selection: selection, Summary: *sum, Speed: 1, Loops: 1}
+	generated, err := trace.Generate(trace.Spec{Replay: replay.ForTrace(), Records: sum.Keys, Fresh: sum.Keys, Threads: 4, Rate: 1e5, Seed: 1,
+		Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Order: trace.Order{Distribution: trace.Recorded}, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gaps := func(late []uint64) float64 {
+		draw, sent := newLateDraw(late, sum.Requests, 1), recording.NewShape(float64(sum.Keys), 1, true)
+		for i := range sum.Requests {
+			sent.AddTime(int64(generated.Threads[i%4].Due[i/4] + draw.next()))
+		}
+		d, _ := recording.Compare(recorded, sent.Done())
+		return d.Gaps
+	}
+	late := make([]uint64, 25)
+	if d := gaps(late); d > 0.02 {
+		t.Errorf("gaps of requests in time differ by %v", d)
+	}
+	late[8] = sum.Requests / 2 // half of them 32 to 65 µs late
+	if d := gaps(late); d < 0.2 {
+		t.Errorf("gaps of late requests differ by no more than %v", d)
+	}
+}

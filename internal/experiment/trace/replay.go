@@ -1,0 +1,194 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+
+	"assay/internal/experiment/recording"
+)
+
+// Replay says which requests of a recording a phase does, in place of drawing them. Of a load, it says
+// how long the values of its keys are.
+type Replay struct {
+	recording.Selection
+	Requests uint64 // that the selection has; the recording is refused if they are others now
+	Keys     uint64
+	Bytes    []int // lengths of values that stand for all, ascending; none: those of Spec.Sizes
+	// Speed is how many times as fast as recorded requests are due; 0 in closed load.
+	Speed  float64
+	Loops  uint64 // how often all are done, one time after the other; at least 1
+	SpanNS uint64 // of the selection, as recorded
+}
+
+func (r *Replay) check(s *Spec) error {
+	switch {
+	case r.Requests == 0 || r.Keys == 0:
+		return errors.New("a replay of nothing")
+	case s.Load:
+		return nil
+	case (r.Speed > 0) != (s.Rate > 0):
+		return errors.New("a replay has due times if, and only if, it has a rate")
+	case r.Loops == 0 || len(s.Segments) > 0 && r.Loops > 1:
+		return fmt.Errorf("a replay of %d loops", r.Loops)
+	case s.Batch > 1 || len(s.Request) > 0 || len(s.Spans) > 0:
+		return errors.New("a replay has no batches, requests of steps or spans")
+	case r.Requests > s.entriesMax():
+		return fmt.Errorf("%d requests are more than the %d entries that a trace may have", r.Requests, s.entriesMax())
+	}
+	return nil
+}
+
+// replayed is a replay being made.
+type replayed struct {
+	*generator
+	nearest recording.Nearest
+	classes []uint8 // of Bytes
+	sizes   random
+	keys    *recording.Numbering
+	known   []uint8 // of each key: its class + 1, once the recording tells one; 0: not yet
+	n       uint64  // requests so far
+}
+
+func newReplayed(g *generator) (*replayed, error) {
+	r := &replayed{generator: g, nearest: recording.NewNearest(g.Replay.Bytes), keys: recording.NewNumbering(), sizes: newRandom(g.Seed, 0, purposeSizes)}
+	for _, bytes := range g.Replay.Bytes {
+		class, err := g.class(uint32(bytes))
+		if err != nil {
+			return nil, err
+		}
+		r.classes = append(r.classes, class)
+	}
+	return r, nil
+}
+
+// each calls for the requests in their order, with the numbers of their keys. It holds that they are as
+// many as they were when the experiment was read.
+func (r *replayed) each(do func(request *recording.Request, key uint32)) error {
+	replay := r.Replay
+	changed := func() error {
+		return fmt.Errorf("the recording %s has changed: it had %d requests for %d keys when the experiment was read", replay.File, replay.Requests, replay.Keys)
+	}
+	_, err := replay.Each(func(batch []recording.Request) error {
+		if r.Stopped != nil {
+			if err := r.Stopped(); err != nil {
+				return err
+			}
+		}
+		if r.n+uint64(len(batch)) > replay.Requests {
+			return changed()
+		}
+		for i := range batch {
+			key, isNew, err := r.keys.Number(batch[i].Key)
+			if err != nil {
+				return err
+			}
+			if isNew {
+				r.known = append(r.known, 0)
+			}
+			if bytes := batch[i].ValueBytes; bytes != recording.Unknown && r.known[key] == 0 && len(r.classes) > 0 {
+				r.known[key] = uint8(r.nearest.Of(bytes)) + 1
+			}
+			do(&batch[i], key)
+			r.n++
+		}
+		return nil
+	})
+	if err == nil && (r.n != replay.Requests || uint64(r.keys.Len()) != replay.Keys) {
+		err = changed()
+	}
+	return err
+}
+
+// class returns that of a value that is written; where the recording does not tell, that of the key, or
+// one that is drawn.
+func (r *replayed) class(bytes int64, key uint32) uint8 {
+	switch {
+	case len(r.classes) == 0:
+		return r.generator.sizes.pick(r.sizes)
+	case bytes != recording.Unknown:
+		return r.classes[r.nearest.Of(bytes)]
+	case r.known[key] > 0:
+		return r.classes[r.known[key]-1]
+	}
+	return r.generator.sizes.pick(r.sizes)
+}
+
+// ReplayedAs returns the operation by which a recorded one is played. What changes a value writes a
+// whole one.
+func ReplayedAs(o recording.Operation) Operation {
+	switch o.Played() {
+	case recording.Get:
+		return Read
+	case recording.Delete:
+		return Delete
+	}
+	return Upsert
+}
+
+// replay makes the threads of a replay: requests go to them in turn, so that number i of all is number
+// i ÷ threads of thread i mod threads.
+func (g *generator) replay() error {
+	r, err := newReplayed(g)
+	if err != nil {
+		return err
+	}
+	threads := g.threads()
+	for i := range threads {
+		n := (g.Replay.Requests + uint64(g.Threads-1-i)) / uint64(g.Threads)
+		threads[i] = Thread{Endpoint: g.endpoint(i), Entries: make([]Entry, 0, n)}
+		if g.Rate > 0 {
+			threads[i].Due = make([]uint64, 0, n)
+		}
+	}
+	at := 0
+	err = r.each(func(request *recording.Request, key uint32) {
+		o, class := ReplayedAs(request.Operation), uint8(0)
+		if o.Puts() {
+			class = r.class(request.ValueBytes, key)
+		}
+		t := &threads[at]
+		if at++; at == len(threads) {
+			at = 0
+		}
+		t.Entries = append(t.Entries, MakeEntry(o, uint64(key), class, false))
+		if g.Rate > 0 {
+			t.Due = append(t.Due, g.FromNS+uint64(float64(request.AtNS)/g.Replay.Speed))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i := range threads {
+		g.limitReplay(&threads[i])
+	}
+	return nil
+}
+
+// limitReplay says when a thread of a replay ends: with its loops, or before what is due too late.
+func (g *generator) limitReplay(t *Thread) {
+	if len(t.Entries) == 0 {
+		return
+	}
+	t.Limit = g.Replay.Loops * uint64(len(t.Entries))
+	if g.Rate == 0 {
+		return
+	}
+	t.LapNS = uint64(float64(g.Replay.SpanNS) / g.Replay.Speed)
+	if g.EndNS > 0 {
+		before := t.DueBefore(g.FromNS + g.EndNS)
+		if t.Limit = min(t.Limit, before); t.Limit == 0 { // a limit of 0 entries would mean none
+			*t = Thread{Endpoint: t.Endpoint}
+		}
+	}
+}
+
+// keyClasses returns the size class of the value of each key of a recording that tells one, for its
+// load; 0: it tells none.
+func (g *generator) keyClasses() ([]uint8, *replayed, error) {
+	r, err := newReplayed(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = r.each(func(*recording.Request, uint32) {})
+	return r.known, r, err
+}

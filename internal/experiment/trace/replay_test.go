@@ -1,0 +1,156 @@
+package trace_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/experiment/recording"
+	"assay/internal/experiment/trace"
+)
+
+// recorded writes a recording of known truth: request i of n comes at 10 i µs, for key i² mod keys.
+func recorded(t *testing.T, n, keys int) (*trace.Replay, *recording.Summary) {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("time_us,op,key,size\n")
+	for i := range n {
+		op := "get"
+		switch i % 10 {
+		case 3:
+			op = "set"
+		case 7:
+			op = "delete"
+		}
+		fmt.Fprintf(&text, "%d,%s,k%d,%d\n", 10*i, op, i*i%keys, 50+i*i%keys)
+	}
+	file := filepath.Join(t.TempDir(), "r.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := recording.Selection{File: file}
+	sum, err := s.Summarize(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &trace.Replay{Selection: s, Requests: sum.Requests, Keys: sum.Keys, Bytes: sum.Sizes, Speed: 2, Loops: 1, SpanNS: uint64(sum.DurationNS)}, sum
+}
+
+func replaySpec(r *trace.Replay, threads int) trace.Spec {
+	s := trace.Spec{Replay: r, Records: r.Keys, Fresh: r.Keys, Order: trace.Order{Distribution: trace.Recorded}, Threads: threads, Seed: 1,
+		Mix: []trace.Share{{Operation: trace.Read, Weight: 8}, {Operation: trace.Upsert, Weight: 1}, {Operation: trace.Delete, Weight: 1}}, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}}
+	if r.Speed > 0 {
+		s.Rate = 1e5 * r.Speed
+	}
+	return s
+}
+
+// A recording whose truth is known is in the trace as it is: each request, in its order, at its time.
+func TestReplayIsTheRecording(t *testing.T) {
+	const n, threads = 10_001, 3
+	r, _ := recorded(t, n, 500)
+	f, err := trace.Generate(replaySpec(r, threads))
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := map[int]uint64{}
+	for i := range n {
+		key := i * i % 500
+		if _, known := numbers[key]; !known {
+			numbers[key] = uint64(len(numbers))
+		}
+		thread := &f.Threads[i%threads]
+		e, at := thread.Entries[i/threads], thread.Due[i/threads]
+		want := trace.Read
+		switch i % 10 {
+		case 3:
+			want = trace.Upsert
+		case 7:
+			want = trace.Delete
+		}
+		if e.Operation() != want || e.Index() != numbers[key] || at != uint64(i)*5000 {
+			t.Fatalf("request %d: %s of %d at %d ns", i, e.Operation(), e.Index(), at)
+		}
+		if want == trace.Upsert && int(f.Amounts[e.SizeClass()])-(50+key) > 4 {
+			t.Errorf("request %d writes %d bytes, recorded %d", i, f.Amounts[e.SizeClass()], 50+key)
+		}
+	}
+	limits := uint64(0)
+	for _, thread := range f.Threads {
+		limits += thread.Limit
+	}
+	if limits != n {
+		t.Errorf("%d of %d requests are done", limits, n)
+	}
+}
+
+func TestReplayLoopsAndEnds(t *testing.T) {
+	r, _ := recorded(t, 1000, 50)
+	r.Loops = 3
+	s := replaySpec(r, 4)
+	f, err := trace.Generate(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if t0 := f.Threads[0]; t0.Limit != 750 || t0.DueOf(250) != t0.Due[0]+r.SpanNS/2 {
+		t.Errorf("limit %d, the second time begins at %d", t0.Limit, t0.DueOf(250))
+	}
+	s.EndNS = r.SpanNS / 4 // half of one time, at twice the speed
+	if f, err = trace.Generate(s); err != nil {
+		t.Fatal(err)
+	}
+	if f.Threads[0].Limit != 125 {
+		t.Errorf("%d entries in half of the time", f.Threads[0].Limit)
+	}
+	r.Speed, r.Loops = 0, 1
+	if f, err = trace.Generate(replaySpec(r, 4)); err != nil || f.Flags&trace.FlagDue != 0 || f.Threads[3].Limit != 250 {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+func TestReplayLoadsKeysAsLongAsRecorded(t *testing.T) {
+	r, _ := recorded(t, 5000, 300)
+	f, err := trace.Generate(trace.Spec{Load: true, Replay: r, Records: r.Keys + 10, Fresh: r.Keys + 10, Order: trace.Order{Distribution: trace.Sequential},
+		Threads: 2, Seed: 1, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := map[uint64]int{}
+	for i := range 5000 {
+		key, known := i*i%300, false
+		for _, k := range numbers {
+			known = known || k == key
+		}
+		if !known {
+			numbers[uint64(len(numbers))] = key
+		}
+	}
+	for _, thread := range f.Threads {
+		for _, e := range thread.Entries {
+			got, want := int(f.Amounts[e.SizeClass()]), 50+numbers[e.Index()]
+			if e.Index() >= r.Keys {
+				want = 9
+			}
+			if got-want > 4 || want-got > 4 {
+				t.Errorf("key %d has %d bytes, recorded %d", e.Index(), got, want)
+			}
+		}
+	}
+}
+
+func TestReplayOfAChangedRecordingIsRefused(t *testing.T) {
+	r, _ := recorded(t, 1000, 50)
+	for _, requests := range []uint64{999, 1001} {
+		other := *r
+		other.Requests = requests
+		if _, err := trace.Generate(replaySpec(&other, 4)); err == nil || !strings.Contains(err.Error(), "has changed") {
+			t.Error(err)
+		}
+	}
+	r.Requests = 1 << 40
+	if _, err := trace.Generate(replaySpec(r, 4)); err == nil || !strings.Contains(err.Error(), "more than the") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,48 @@
+package tell
+
+import (
+	"math"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+	"assay/internal/experiment/plan"
+)
+
+// tellsApart is the least difference of mixes and of lengths that is told.
+const tellsApart = 0.01
+
+// replaysOf says of each table that replays a recording how far what was sent differs from it: of all
+// stores the worst.
+func replaysOf(tables []*facts.Table) (messages []finding.Message) {
+	for _, t := range tables {
+		var p *finding.ReplayedParams
+		for _, r := range t.Rows {
+			f := r.Replay
+			if f == nil || r.Role != plan.Measured {
+				continue
+			}
+			if p == nil {
+				p = &finding.ReplayedParams{Place: t.Place(), Sent: f.Sent, Recorded: f.Recorded, Speed: f.Speed, Closed: f.Closed, OneIn: f.OneIn}
+				for _, left := range f.Left {
+					p.Left += left.Count
+					p.Why = append(p.Why, left.Why)
+				}
+			}
+			p.Sent, p.Speed = min(p.Sent, f.Sent), min(p.Speed, f.Speed)
+			if math.Abs(f.Speed-f.Asked) >= tellsApart*f.Asked && !f.Closed {
+				p.Asked = f.Asked
+			}
+			p.Gaps, p.Hits = max(p.Gaps, f.Gaps), max(p.Hits, f.Hits)
+			if f.Mix >= tellsApart {
+				p.Mix = max(p.Mix, f.Mix)
+			}
+			if f.Sizes >= tellsApart {
+				p.Sizes = max(p.Sizes, f.Sizes)
+			}
+		}
+		if p != nil {
+			messages = append(messages, finding.New(*p))
+		}
+	}
+	return messages
+}
