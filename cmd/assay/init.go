@@ -15,26 +15,29 @@ import (
 )
 
 func initCommand() *cobra.Command {
-	var preset, ycsb string
+	var preset, ycsb, from string
 	c := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a commented experiment to begin with",
 		Long: `Writes a commented experiment (default: experiment.yaml; - is standard output). An
 existing file is never overwritten. With --preset it is a preset's file; with
---ycsb it is made from a YCSB property file, with a note for everything that differs.`,
+--ycsb it is made from a YCSB property file, with a note for everything that differs.
+With --from it does what the command line of another benchmark does, with a comment
+for each word that has no equal: memtier_benchmark, redis-benchmark, pgbench, db_bench.`,
 		Example: `  assay init my.yaml
   assay init my.yaml --preset put-get
-  assay init a.yaml --ycsb workloads/workloada`,
+  assay init a.yaml --ycsb workloads/workloada
+  assay init m.yaml --from 'memtier_benchmark -s 127.0.0.1 -t 2 -c 25 --ratio 1:4 --test-time 30'`,
 		Args: takes(0, 1, "at most one file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
 			path := "experiment.yaml"
 			if len(args) == 1 {
 				path = args[0]
 			}
-			if preset != "" && ycsb != "" {
-				return usage(errors.New("--preset and --ycsb exclude each other"))
+			if preset != "" && ycsb != "" || preset+ycsb != "" && from != "" {
+				return usage(errors.New("--preset, --ycsb and --from exclude each other"))
 			}
-			text, err := initialText(preset, ycsb)
+			text, err := initialText(preset, ycsb, from)
 			if err != nil {
 				return usage(err)
 			}
@@ -43,6 +46,7 @@ existing file is never overwritten. With --preset it is a preset's file; with
 	}
 	c.Flags().StringVar(&preset, "preset", "", "begin with this `preset`")
 	c.Flags().StringVar(&ycsb, "ycsb", "", "make it from this YCSB property `file`")
+	c.Flags().StringVar(&from, "from", "", "make it from the `command` line of memtier_benchmark, redis-benchmark, pgbench or db_bench, in quotation marks")
 	must(c.RegisterFlagCompletionFunc("preset",
 		cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
@@ -64,8 +68,10 @@ func writeInitial(out io.Writer, path string, text []byte) error {
 	return failed(err)
 }
 
-func initialText(preset, ycsb string) ([]byte, error) {
+func initialText(preset, ycsb, from string) ([]byte, error) {
 	switch {
+	case from != "":
+		return read.ImportCommand(from)
 	case preset != "":
 		return presets.Source(preset)
 	case ycsb != "":
