@@ -20,6 +20,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/base/owned"
 	"assay/internal/execution/child"
+	"assay/internal/execution/server"
 	"assay/internal/presentation/archive"
 )
 
@@ -45,7 +46,7 @@ func historyBisect(open opener) *cobra.Command {
 		Long: `Finds the commit that made the newest change for the worse that assay history show
 tells, by halves: CMD, a line of a shell, builds and measures each commit that is
 asked for. It runs in a checkout of its own, and writes the run directory that
-ASSAY_OUT names. A commit whose CMD fails, or that has no ranked figure, is skipped.
+ASSAY_OUT names; ASSAY_COMMIT is the commit. A commit whose CMD fails, or that has no ranked figure, is skipped.
 A figure that is near the middle of both levels is measured a second time.
 
 Ctrl-C ends CMD with all that it has started, and removes the checkout. The exit
@@ -203,7 +204,7 @@ func (b *bisection) measureOnce(ctx context.Context, commit string, number int) 
 	}
 	run := filepath.Join(b.scratch, fmt.Sprint(commit, "-", number))
 	command := exec.Command("sh", "-c", b.command)
-	command.Dir, command.Env = tree, append(os.Environ(), "ASSAY_OUT="+run)
+	command.Dir, command.Env = tree, append(os.Environ(), "ASSAY_OUT="+run, server.CommitVariable+"="+commit)
 	command.Stdout, command.Stderr = b.progress, b.progress
 	command.WaitDelay = time.Second
 	if err := runWhole(ctx, command); err != nil {

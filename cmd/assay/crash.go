@@ -19,6 +19,7 @@ import (
 	"assay/internal/execution/crash"
 	"assay/internal/execution/powercut"
 	"assay/internal/execution/run"
+	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/read"
 	"assay/internal/presentation/live"
@@ -303,11 +304,19 @@ func (f *crashFlags) follow(c *cobra.Command, e *experiment.Crash) {
 	}
 }
 
+// toStandardError tells what goes on.
+func toStandardError(text string) { fmt.Fprintln(os.Stderr, "assay:", text) }
+
 // cutAll cuts each target off, on each file system, and keeps what that shows.
 func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progress *cutProgress) (*crash.Report, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
+	}
+	for _, target := range targets {
+		if err := server.BuildFor(ctx, toStandardError, &target.Store); err != nil {
+			return nil, usage(err)
+		}
 	}
 	report := &crash.Report{Kind: crash.Kind(f.kind), Fault: powercut.FaultKind(f.fault), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
 	rig, on := []string{self, rigCommandName}, []string{""}
@@ -474,8 +483,11 @@ func (f *crashFlags) replayCase(w io.Writer) error {
 	if err != nil {
 		return failed(err)
 	}
-	ctx, stop := interruptible("nothing is kept of it", func(text string) { fmt.Fprintln(os.Stderr, "assay:", text) })
+	ctx, stop := interruptible("nothing is kept of it", toStandardError)
 	defer stop()
+	if err := server.BuildFor(ctx, toStandardError, &kept.Target.Store); err != nil {
+		return usage(err)
+	}
 	again, same, err := crash.Replay(ctx, &kept, f.replay, crash.Options{Kind: crash.Power, Worker: []string{self, "worker"},
 		DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Rig: []string{self, rigCommandName}, Program: programOf})
 	if err != nil {

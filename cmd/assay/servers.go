@@ -184,7 +184,7 @@ func checkEntry(e *experiment.Experiment, place string) error {
 		if !known {
 			continue
 		}
-		program = program.By(s.Server.Program)
+		program = program.By(s.Server.Binary())
 		if err := program.Enters(place); err != nil {
 			return fmt.Errorf("the server of %s: %w", s.Name, err)
 		}

@@ -27,6 +27,7 @@ var Program = server.Program{
 	Binaries:  []string{"etcd"},
 	Tells:     regexp.MustCompile(`^etcd Version:`),
 	Packages:  []string{"etcd-server"},
+	Builds:    server.Recipe{Make: "make build", Programs: []string{"bin/etcd"}},
 	Several:   server.Cluster,
 	PeerPort:  true,
 	Majority:  true,

@@ -20,6 +20,7 @@ var Program = server.Program{
 	Binaries: []string{"memcached"},
 	Tells:    regexp.MustCompile(`^memcached `),
 	Packages: []string{"memcached"},
+	Builds:   server.Recipe{Make: `./autogen.sh && ./configure && make -j"$(nproc)"`, Programs: []string{"memcached"}},
 	Several:  server.Independent,
 	InMemory: true,
 	// Asked to end, it waits for the next tick of its clock, up to a second.

@@ -26,10 +26,12 @@ import (
 // programs. The role of the user who runs Assay can, by a password, from this machine, and owns no
 // more than the database.
 var Program = server.Program{
-	Driver:      "postgres",
-	Binaries:    []string{"/usr/lib/postgresql/*/bin/postgres", "postgres", "/usr/pgsql-*/bin/postgres"},
-	Tells:       regexp.MustCompile(`^postgres \(`),
-	Packages:    []string{"postgresql"},
+	Driver:   "postgres",
+	Binaries: []string{"/usr/lib/postgresql/*/bin/postgres", "postgres", "/usr/pgsql-*/bin/postgres"},
+	Tells:    regexp.MustCompile(`^postgres \(`),
+	Packages: []string{"postgresql"},
+	Builds: server.Recipe{Make: `./configure --prefix="$PWD/installed" --without-readline --without-icu && make -j"$(nproc)" -s install`,
+		Programs: []string{"installed/bin/postgres"}}, // which finds its other files from where it stands
 	NotAsRoot:   []string{"postgres", "nobody"},
 	StopSignal:  syscall.SIGQUIT, // at once: nothing is kept
 	DeathSignal: syscall.SIGQUIT, // a kill would leave its shared memory

@@ -26,6 +26,7 @@ var Program = server.Program{
 	Others:     []string{"keydb-server", "redict-server"},
 	Tells:      regexp.MustCompile(`(?m)^(\w+) server v=`),
 	Packages:   []string{"redis-server"},
+	Builds:     server.Recipe{Make: `make -j"$(nproc)"`, Programs: []string{"src/redis-server", "src/valkey-server", "src/keydb-server", "src/redict-server"}},
 	Several:    server.Cluster,
 	PeerPort:   true,
 	AnySetting: true,

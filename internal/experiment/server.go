@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net"
@@ -14,6 +15,8 @@ import (
 // Server says that Assay starts the store's server for each trial, and how.
 type Server struct {
 	Program  string            `json:"program,omitempty"`  // its binary, by its path or by a name in PATH; "": the driver's
+	Build    *Build            `json:"build,omitempty"`    // of which its binary is built, in place of Program; nil: it is not
+	Built    *Built            `json:"-"`                  // what was built of it on this machine; nil: nothing yet
 	Count    int               `json:"count,omitempty"`    // of servers that make the store; 0: one
 	Options  map[string]string `json:"options,omitempty"`  // of those that the program declares, only those that the file sets
 	Settings map[string]string `json:"settings,omitempty"` // by the program's own names
@@ -25,6 +28,31 @@ type Server struct {
 
 	// Declared are the program's options when the experiment was resolved.
 	Declared []store.Option `json:"declared,omitempty"`
+}
+
+// Build says of which source a server's program is built, and how.
+type Build struct {
+	Git      string   `json:"git"`              // directory of the repository
+	Commit   string   `json:"commit,omitempty"` // as Git names it; "": that of the variable ASSAY_COMMIT, or the one that is checked out
+	Make     string   `json:"make"`             // a line of a shell
+	Programs []string `json:"programs"`         // that it makes, by their paths in the source; the first that is there is taken
+}
+
+// CommitText is the commit as it was asked for.
+func (b Build) CommitText() string { return cmp.Or(b.Commit, "HEAD") }
+
+// Built is a program that was built.
+type Built struct {
+	Path   string
+	Commit string // its whole name
+}
+
+// Binary is the server's program that is named or was built; "": the driver's.
+func (s *Server) Binary() string {
+	if s.Built != nil {
+		return s.Built.Path
+	}
+	return s.Program
 }
 
 // NeedsDirectory reports whether the server must be able to reach its directory: for its files, or for
@@ -60,6 +88,9 @@ func (s Store) AllOptions() map[string]string {
 	}
 	if s.Server.Program != "" {
 		all[serverPrefix+programOption] = s.Server.Program
+	}
+	if s.Server.Build != nil {
+		all[serverPrefix+commitOption] = s.Server.Build.CommitText()
 	}
 	if s.Server.Count > 1 {
 		all[serverPrefix+countOption] = strconv.Itoa(s.Server.Count)
@@ -105,6 +136,7 @@ func (s Store) AllDeclared() []store.Option {
 const (
 	serverPrefix  = "server."
 	programOption = "program" // stands there where one is named
+	commitOption  = "commit"  // stands there where it is built
 	countOption   = "count"   // stands among the server's options where there are several
 )
 
@@ -145,6 +177,8 @@ var ErrNoProgram = errors.New("no program")
 // Program is what an experiment asks of a server that Assay can start. Package server makes it.
 type Program struct {
 	Options    []store.Option
+	Make       string                    // how it is built of its source; "": not known
+	Makes      []string                  // what that makes
 	AnySetting bool                      // it takes settings by its own names
 	InMemory   bool                      // it keeps nothing in files
 	Roams      func(count int) bool      // clients of so many servers connect to the addresses that these tell them; nil: they don't

@@ -9,8 +9,8 @@ const (
 var _ = register(
 	Entry{Example: FactUnknown, Says: "unknown"},
 	Entry{Example: FactNotMeasured, Says: "not measured"},
-	Entry{Example: FactServerParams{Program: "/usr/bin/redis-server", Version: "7.0.15", Servers: 3, SHA256: "6d1c57cc"},
-		Says: `{{.program}} {{.version}}, {{if .servers}}{{.servers}} {{end}}started by Assay{{with .sha256}}; SHA-256 {{.}}{{end}}`},
+	Entry{Example: FactServerParams{Program: "/usr/bin/redis-server", Version: "7.0.15", Servers: 3, SHA256: "6d1c57cc", Commit: "1a2b3c4"},
+		Says: `{{.program}} {{.version}}, {{if .servers}}{{.servers}} {{end}}started by Assay{{with .sha256}}; SHA-256 {{.}}{{end}}{{with .commit}}; built of commit {{.}}{{end}}`},
 	Entry{Example: FactSyncParams{MedianNS: 870e3}, Says: `{{latency .median_ns}} (median)`},
 	Entry{Example: FactCompressedParams{Share: 0.5}, Says: `{{percent .share}} of their size`},
 	Entry{Example: FactOverheadParams{Percent: 0.31}, Says: `{{printf "%.2f" .percent}} % of one core`},
@@ -22,7 +22,7 @@ var _ = register(
 type FactServerParams struct {
 	Program, Version string
 	Servers          int    `param:"omitempty"`
-	SHA256           string `param:"omitempty"`
+	SHA256, Commit   string `param:"omitempty"`
 }
 
 func (FactServerParams) code() Code { return "environment server" }

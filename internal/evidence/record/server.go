@@ -11,6 +11,7 @@ type Server struct {
 	Product string            `json:"product,omitempty"` // that the binary tells to be; "": of a run that is older than the field
 	Version string            `json:"version"`
 	SHA256  string            `json:"sha256,omitempty"`  // of the binary; "": of a run that is older than the field
+	Commit  string            `json:"commit,omitempty"`  // of which Assay built it; "": it did not
 	Options map[string]string `json:"options,omitempty"` // all that can be set
 	Members []ServerMember    `json:"members"`           // in the order of the driver's endpoints
 }

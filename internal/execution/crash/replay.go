@@ -118,7 +118,7 @@ func serverOf(c *Case, rig *powercut.Rig, o Options) (*server.Group, error) {
 		return nil, err
 	}
 	if named := c.Target.Store.Server; named != nil {
-		program = program.By(named.Program)
+		program = program.By(named.Binary())
 	}
 	return server.Left(program, filepath.Join(rig.Point(), storePlace), o.Log, c.Server)
 }

@@ -65,7 +65,7 @@ func (s *session) startServer() (err error) {
 	if err != nil {
 		return err
 	}
-	program = program.By(t.Server.Program)
+	program = program.By(t.Server.Binary())
 	var places map[int]string
 	if s.node != nil {
 		places = map[int]string{s.node.victim: s.node.place}

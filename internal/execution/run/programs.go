@@ -57,7 +57,7 @@ func (o Options) programOf(s experiment.Store) (p server.Program, starts bool) {
 		return p, false
 	}
 	p, starts = o.Program(s.Driver)
-	return p.By(s.Server.Program), starts
+	return p.By(s.Server.Binary()), starts
 }
 
 // firstFile returns the first of a command's arguments that is a file: what an interpreter is to
@@ -128,6 +128,18 @@ func (p serverPrograms) identify(ctx context.Context, program server.Program) (i
 // started as a server.
 var ErrProgram = errors.New("no server starts")
 
+// build builds the programs of servers that the experiment names by a commit.
+func (o Options) build(ctx context.Context, e *experiment.Experiment) error {
+	stores := make([]*experiment.Store, len(e.Stores))
+	for i := range e.Stores {
+		stores[i] = &e.Stores[i]
+	}
+	if err := server.BuildFor(ctx, o.View.Message, stores...); err != nil {
+		return fmt.Errorf("%w: %w", ErrProgram, err)
+	}
+	return nil
+}
+
 // tryPrograms starts the servers whose programs the experiment names, each once, before anything is
 // planned or written: what is no server would fail each of its trials.
 func tryPrograms(ctx context.Context, e *experiment.Experiment, o Options) error {
@@ -135,7 +147,7 @@ func tryPrograms(ctx context.Context, e *experiment.Experiment, o Options) error
 	done := map[tried]bool{}
 	for i, s := range e.Stores {
 		program, starts := o.programOf(s)
-		if !starts || s.Server.Program == "" || s.Missing != "" || done[tried{s.Driver, s.Server.Program}] {
+		if !starts || s.Server.Binary() == "" || s.Missing != "" || done[tried{s.Driver, s.Server.Binary()}] {
 			continue
 		}
 		cell := 0
@@ -145,14 +157,14 @@ func tryPrograms(ctx context.Context, e *experiment.Experiment, o Options) error
 		if cell == len(e.Cells) {
 			continue // it is told why no trial of it is begun
 		}
-		done[tried{s.Driver, s.Server.Program}] = true
+		done[tried{s.Driver, s.Server.Binary()}] = true
 		where, err := o.dataPlace()
 		if err != nil {
 			return err
 		}
 		tested := underTest{store: s, cell: e.Cells[cell]}
 		if err := tested.tryOut(ctx, program, where, e.StepTimeout); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("%w for %s by %s: %w", ErrProgram, s.Name, s.Server.Program, err)
+			return fmt.Errorf("%w for %s by %s: %w", ErrProgram, s.Name, s.Server.Binary(), err)
 		}
 	}
 	return nil

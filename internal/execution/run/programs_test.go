@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -198,5 +200,85 @@ func TestAProgramThatChangesEndsTheRun(t *testing.T) {
 				t.Errorf("the second trial has a result: %+v", run.Trials[run.Plan[1].ID])
 			}
 		})
+	}
+}
+
+// Two commits of a server are two arms of one run, each by a program that is built of it; a build that
+// fails ends the run before its first trial.
+func TestArmsOfTwoCommits(t *testing.T) {
+	memcached, _ := memcachedProgram(t)
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	binary, err := memcached.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(here, "cache"))
+	if err := os.Chmod(filepath.Dir(here), 0o711); err != nil { // a server may run as another user
+		t.Fatal(err)
+	}
+	source := filepath.Join(here, "source")
+	git := func(arguments ...string) string {
+		t.Helper()
+		said, err := exec.Command("git", append([]string{"-C", source, "-c", "user.name=a", "-c", "user.email=a@b"}, arguments...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", arguments, err, said)
+		}
+		return strings.TrimSpace(string(said))
+	}
+	if err := os.Mkdir(source, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git("init", "--quiet")
+	for _, text := range []string{"threads=1", "threads=2", "broken ("} {
+		if err := os.WriteFile(filepath.Join(source, "memcached.sh"), []byte("#!/bin/sh\n"+text+"\nexec "+binary+" \"$@\"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		git("add", ".")
+		git("commit", "--quiet", "-m", text)
+	}
+	const arm = "{driver: memcached, worker: WORKER, server: {start: true, build: {git: SOURCE, commit: COMMIT, make: 'sh -n memcached.sh && mkdir bin && mv memcached.sh bin/memcached', program: bin/memcached}}}"
+	run := func(name string, commits ...string) (*record.Run, error) {
+		t.Helper()
+		arms := make([]string, len(commits))
+		for i, commit := range commits {
+			arms[i] = strings.ReplaceAll(arm, "COMMIT", commit)
+		}
+		text := strings.Replace(startedRun, "{driver: memcached, worker: WORKER, server: {start: true, options: {threads: 2}}}", strings.Join(arms, ", "), 1)
+		text = strings.NewReplacer("WORKER", own(), "SOURCE", source).Replace(text)
+		e, programs, err := experimentOn(memcached, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := options(filepath.Join(here, name))
+		o.Program = programs
+		if _, err := New(t.Context(), e, []byte(text), o); err != nil {
+			return nil, err
+		}
+		return record.Open(o.Directory)
+	}
+	recorded, err := run("run", "HEAD~2", "HEAD~1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commits := map[string]string{}
+	for _, planned := range recorded.Plan {
+		trial := recorded.Trials[planned.ID]
+		if trial.Server == nil || len(trial.Server.SHA256) != 64 {
+			t.Fatalf("%s: %s %+v", planned.ID, trial.Error, trial.Server)
+		}
+		commits[planned.Arm] = trial.Server.Commit
+	}
+	if want := map[string]string{"memcached-HEAD-2": git("rev-parse", "HEAD~2"), "memcached-HEAD-1": git("rev-parse", "HEAD~1")}; !maps.Equal(commits, want) {
+		t.Errorf("%v, want %v", commits, want)
+	}
+	_, err = run("broken", "HEAD~1", "HEAD")
+	if !errors.Is(err, ErrProgram) || !strings.Contains(err.Error(), "its last lines:\n") || !strings.Contains(err.Error(), "memcached.sh: 3: Syntax error") {
+		t.Errorf("%v", err)
+	}
+	if state := git("status", "--porcelain"); state != "" || git("worktree", "list") != source+"  "+git("rev-parse", "HEAD")[:len(git("rev-parse", "--short", "HEAD"))]+" ["+git("branch", "--show-current")+"]" {
+		t.Errorf("the repository is left as\n%s\n%s", state, git("worktree", "list"))
 	}
 }

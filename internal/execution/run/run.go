@@ -155,6 +155,9 @@ func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options
 		return Result{}, err
 	}
 	trials := o.chosen(plan.Plan(e))
+	if err := o.build(ctx, e); err != nil {
+		return Result{}, err
+	}
 	if err := tryPrograms(ctx, e, o); err != nil {
 		return Result{}, err
 	}
@@ -177,6 +180,9 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	before, err := record.Open(o.Directory)
 	if err != nil {
 		return Result{}, err
+	}
+	if err := o.build(ctx, &before.Experiment); err != nil {
+		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}
 	now := sealHere(cmp.Or(o.DataRoot, o.Directory), &before.Experiment, o)
 	if changes := host.Changes(before.Environment, now); len(changes) > 0 {

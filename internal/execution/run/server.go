@@ -37,6 +37,9 @@ func (t *trial) startServer(ctx context.Context) error {
 		return err
 	}
 	told.SHA256 = digest
+	if built := t.store.Server.Built; built != nil {
+		told.Commit = built.Commit
+	}
 	t.result.Server = told
 	return nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ const (
 type output struct {
 	log  io.Writer
 	name string
+	keep int // lines; 0: linesKept
 
 	mu      sync.Mutex
 	partial []byte // of the line that has not ended, at most lineBytesMax
@@ -48,7 +50,7 @@ func (o *output) line() error {
 	if text == "" {
 		return nil
 	}
-	if o.last = append(o.last, text); len(o.last) > linesKept {
+	if o.last = append(o.last, text); len(o.last) > cmp.Or(o.keep, linesKept) {
 		o.last = o.last[1:]
 	}
 	_, err := io.WriteString(o.log, o.name+": "+text+"\n")
@@ -67,4 +69,15 @@ func (o *output) lastWords() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return format.Clean(strings.Join(o.last, " | "))
+}
+
+// lastLines returns the last lines, each behind an indent.
+func (o *output) lastLines(indent string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	lines := make([]string, len(o.last))
+	for i, line := range o.last {
+		lines[i] = indent + format.Clean(line)
+	}
+	return strings.Join(lines, "\n")
 }

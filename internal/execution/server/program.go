@@ -8,6 +8,7 @@
 //	instance.go  the server while it runs, and its end
 //	guard.go     what it demands of those who connect: TLS, a login
 //	output.go    what it writes
+//	build.go     [Build]: a program of a commit of its source
 //
 // A server has one owner: the process that called Start. It is ended with that process, however
 // that ends; what a kill leaves is found by its note (package owned) and ended by the next run.
@@ -51,6 +52,9 @@ type Program struct {
 
 	// named is the binary that somebody names in place of Binaries; "": none is. See By.
 	named string
+
+	// Builds is how it is built of its source: server: {build: {git: DIR}}. Optional: the experiment says it.
+	Builds Recipe
 
 	// Options are the settings that an experiment may change: server: {options: {NAME: VALUE}}.
 	// A default is the program's own, unless Help says otherwise.

@@ -12,6 +12,7 @@ func Startable(programs func(driver string) (Program, bool)) func(driver string)
 	return func(driver string) (experiment.Program, bool) {
 		p, known := programs(driver)
 		return experiment.Program{
+			Make: p.Builds.Make, Makes: p.Builds.Programs,
 			Options: p.Options, AnySetting: p.AnySetting, InMemory: p.InMemory, Roams: p.roams, Check: p.Check,
 			Find: func(binary string) error {
 				named := p.By(binary)

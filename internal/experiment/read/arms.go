@@ -74,11 +74,12 @@ func isURL(argument string) bool {
 }
 
 // armArgument is a store as a command line names it: DRIVER, DRIVER@start, DRIVER@start=PROGRAM,
-// DRIVER@HOST:PORT or a URL, each with [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
+// DRIVER@git=DIRECTORY:COMMIT, DRIVER@HOST:PORT or a URL, each with [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
 type armArgument struct {
 	typed, driver, name string
 	start               bool
 	program, endpoint   string
+	git, commit         string // of which the server is built
 	options             []armOption
 }
 
@@ -141,6 +142,15 @@ func (a *armArgument) called(word string) {
 
 func (a *armArgument) takePlace(word, place string) error {
 	program, named := strings.CutPrefix(place, "start=")
+	if source, built := strings.CutPrefix(place, "git="); built {
+		a.git, a.commit, _ = strings.Cut(source, ":")
+		if a.git == "" {
+			return fmt.Errorf("%s: expected the server's source, such as %s@git=../%s:v1.2", a.typed, word, word)
+		}
+		a.start = true
+		a.name += behind("-", shortCommit(a.commit))
+		return nil
+	}
 	other := products[strings.ToLower(word)]
 	switch {
 	case place == "start" && other.other && other.starts == "":
@@ -254,7 +264,7 @@ func nameOf(value string) string {
 // started are those of the arms whose servers Assay starts.
 func started(arms []armArgument) (all []startedArm) {
 	for i := range arms {
-		if a := &arms[i]; a.start {
+		if a := &arms[i]; a.start && a.git == "" {
 			all = append(all, startedArm{&a.name, a.driver, a.program})
 		}
 	}
@@ -304,6 +314,10 @@ func (a armArgument) yaml() string {
 		fields = append(fields, "name: "+yamlText(a.name, false))
 	}
 	switch {
+	case a.git != "" && a.commit != "":
+		fields = append(fields, "server: {start: true, build: {git: "+yamlText(a.git, true)+", commit: "+yamlText(a.commit, true)+"}}")
+	case a.git != "":
+		fields = append(fields, "server: {start: true, build: {git: "+yamlText(a.git, true)+"}}")
 	case a.program != "":
 		fields = append(fields, "server: {start: true, program: "+yamlText(a.program, true)+"}")
 	case a.start:

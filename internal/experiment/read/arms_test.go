@@ -31,6 +31,8 @@ func TestArmsOfACommandLine(t *testing.T) {
 		"sqlite3":                                 "[sqlite]",
 		"mysql@127.0.0.1:3306":                    `[{driver: mariadb, name: mysql, endpoints: ["127.0.0.1:3306"]}]`,
 		"valkey@start":                            `[{driver: redis, name: valkey, server: {start: true, program: "valkey-server"}}]`,
+		"redis@git=../redis:v7.2.4":               `[{driver: redis, name: redis-v7.2.4, server: {start: true, build: {git: "../redis", commit: "v7.2.4"}}}]`,
+		"redis@git=../redis":                      `[{driver: redis, server: {start: true, build: {git: "../redis"}}}]`,
 		"dragonfly@127.0.0.1:6379":                `[{driver: redis, name: dragonfly, endpoints: ["127.0.0.1:6379"]}]`,
 		"redis@start redis@start=/opt/8/bin/serv": `[{driver: redis, server: start}, {driver: redis, name: redis-8, server: {start: true, program: "/opt/8/bin/serv"}}]`,
 	} {
@@ -55,6 +57,7 @@ func TestArgumentsThatAreNoArms(t *testing.T) {
 		"pebble[a=1]?b=2":                        "not both",
 		"redis@/run/redis.sock":                  "Unix sockets are not supported",
 		"redis@unix:///run/redis.sock":           "Unix sockets are not supported",
+		"redis@git=":                             "expected the server's source",
 		"redis@start=":                           "expected the server's program",
 		"mysql@start":                            "Assay can't start mysql",
 		"dragonfly@start":                        "Assay can't start dragonfly",

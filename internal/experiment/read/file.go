@@ -78,11 +78,20 @@ type JavaFile struct {
 type ServerFile struct {
 	Start    StartForm         `yaml:"start" jsonschema_description:"true: Assay starts the server on loopback for each trial, and stops it."`
 	Program  string            `yaml:"program" jsonschema_description:"The server's binary, by its path or by a name in PATH. Default: the one that is installed."`
+	Build    *BuildFile        `yaml:"build" jsonschema_description:"The source of which the server's binary is built, in place of program. What was built of a commit is kept."`
 	Count    *Count            `yaml:"count" jsonschema_description:"How many servers make the store, where the program can do that. Default: 1."`
 	Options  map[string]string `yaml:"options" jsonschema_description:"Settings of the server that differ from its defaults; assay drivers NAME lists them."`
 	Settings map[string]string `yaml:"settings" jsonschema_description:"Settings by the server's own names, where it takes any."`
 
 	Each []map[string]string `yaml:"each" jsonschema_description:"Of several servers, what differs from options: a table for each, in their order."`
+}
+
+// BuildFile says of which source a server's binary is built, and how.
+type BuildFile struct {
+	Git     string `yaml:"git" jsonschema_description:"Directory of the Git repository, which is read and never written."`
+	Commit  string `yaml:"commit" jsonschema_description:"The commit, as Git names it. Default: that of the variable ASSAY_COMMIT, which assay history bisect sets, or the one that is checked out."`
+	Make    string `yaml:"make" jsonschema_description:"The line of a shell that builds it, in a checkout of its own. Default: the driver's, for Redis, memcached, etcd and PostgreSQL."`
+	Program string `yaml:"program" jsonschema_description:"The binary that the line makes, by its path in the checkout. Default: the driver's."`
 }
 
 // CPUsFile pins the worker, and the servers that Assay starts.

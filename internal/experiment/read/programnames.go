@@ -75,3 +75,13 @@ func differing(arms []startedArm) (same []startedArm) {
 	}
 	return same
 }
+
+// shortCommit is a commit as it stands in names: the whole digest would be their end.
+func shortCommit(commit string) string {
+	if wholeCommit.MatchString(commit) {
+		return commit[:10]
+	}
+	return commit
+}
+
+var wholeCommit = regexp.MustCompile(`^[0-9a-f]{40,}$`)

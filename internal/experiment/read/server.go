@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // server resolves how a store's server is reached: Assay starts it, or somebody has.
 func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	here := r.below("server")
-	asks := bool(f.Start) || f.Program != "" || f.Count != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
+	asks := bool(f.Start) || f.Program != "" || f.Build != nil || f.Count != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
 	program, known := experiment.Program{}, false
 	if r.drivers.ProgramOf != nil {
 		program, known = r.drivers.ProgramOf(s.Driver)
@@ -57,11 +58,43 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}
+	if f.Build != nil {
+		return r.build(*f.Build, f.Program, program, s)
+	}
 	if err := program.Find(f.Program); errors.Is(err, experiment.ErrNoProgram) {
 		return r.fail(here.in("program"), "%v", err)
 	} else if err != nil {
 		s.Missing = fmt.Errorf("%w: %w", ErrNotHere, err).Error()
 	}
+	return nil
+}
+
+// build resolves of which source the server's program is built.
+func (r storeResolver) build(f BuildFile, named string, program experiment.Program, s *experiment.Store) *Error {
+	here := r.below("server", "build")
+	makes := program.Makes
+	if f.Program != "" {
+		makes = []string{f.Program}
+	}
+	b := &experiment.Build{Git: f.Git, Commit: f.Commit, Make: orText(f.Make, program.Make), Programs: makes}
+	absolute, err := filepath.Abs(f.Git)
+	switch {
+	case named != "":
+		return r.fail(here.path, "the server's program is named, and built too").hint("expected one of the two: program, or build")
+	case f.Git == "":
+		return r.fail(here.in("git"), "a build without its source").hint("expected git: DIRECTORY, that of a repository")
+	case err != nil:
+		return r.fail(here.in("git"), "%v", err)
+	case b.Make == "":
+		return r.fail(here.in("make"), "Assay does not know how %s is built", s.Driver).hint("expected make: LINE and program: PATH, the binary that the line makes")
+	case len(b.Programs) == 0:
+		return r.fail(here.in("program"), "Assay does not know what the build of %s makes", s.Driver).hint("expected program: PATH, in the source's directory")
+	case filepath.IsAbs(b.Programs[0]) || !filepath.IsLocal(b.Programs[0]):
+		return r.fail(here.in("program"), "%s is not in the source's directory", b.Programs[0]).hint("expected a path from there, such as src/redis-server")
+	case strings.HasPrefix(b.Commit, "-"):
+		return r.fail(here.in("commit"), "%q is no name of a commit", b.Commit)
+	}
+	b.Git, s.Server.Build = absolute, b
 	return nil
 }
 

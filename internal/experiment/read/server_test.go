@@ -59,6 +59,12 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 		{"{driver: here, endpoints: ['127.0.0.1:0']}", `no server listens at port "0"|expected a number from 1 to 65535`},
 		{"{driver: here, endpoints: ['127.0.0.1:redis']}", `no server listens at port "redis"|expected a number from 1 to 65535`},
 		{"{driver: here, server: start, endpoints: ['127.0.0.1:1']}", "the server is started, and an endpoint is named too"},
+		{"{driver: here, server: {start: true, program: x, build: {git: /src}}}", "the server's program is named, and built too"},
+		{"{driver: here, server: {start: true, build: {commit: x}}}", "a build without its source|expected git: DIRECTORY"},
+		{"{driver: here, server: {start: true, build: {git: /src}}}", "Assay does not know how here is built|expected make: LINE"},
+		{"{driver: here, server: {start: true, build: {git: /src, make: make}}}", "Assay does not know what the build of here makes"},
+		{"{driver: here, server: {start: true, build: {git: /src, make: make, program: ../x}}}", "../x is not in the source's directory"},
+		{"{driver: here, server: {start: true, build: {git: /src, make: make, program: x, commit: --all}}}", `"--all" is no name of a commit`},
 		{"{driver: embedded, server: start}", "embedded is not a server: there is nothing to start"},
 		{"{driver: unknown, server: start}", "Assay can't start unknown"},
 		{"{driver: here, server: {options: {threads: 2}}}", "the server has settings, but is not started|start: true"},
@@ -175,7 +181,9 @@ func TestStoresAreNamedByTheirPrograms(t *testing.T) {
 	startable := drivers.ProgramOf
 	drivers.ProgramOf = func(driver string) (experiment.Program, bool) {
 		p, known := startable(driver)
-		p.Tell = func(binary string) (product, version string, err error) { return "here", "1." + strconv.Itoa(len(binary)), nil }
+		p.Tell = func(binary string) (product, version string, err error) {
+			return "here", "1." + strconv.Itoa(len(binary)), nil
+		}
 		return p, known
 	}
 	self, err := os.Executable()
@@ -192,7 +200,7 @@ func TestStoresAreNamedByTheirPrograms(t *testing.T) {
 		}
 		return names, nil
 	}
-	names, err := load("{driver: here, server: start}, {driver: here, server: {start: true, program: "+self+"}}")
+	names, err := load("{driver: here, server: start}, {driver: here, server: {start: true, program: " + self + "}}")
 	if want := []string{"here-1.0", "here-1." + strconv.Itoa(len(self))}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("%q, %v; want %q", names, err, want)
 	}

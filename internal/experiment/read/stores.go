@@ -54,7 +54,9 @@ func (r *resolver) nameStores() {
 			continue
 		}
 		s.Name = s.Driver
-		if s.Server.Start {
+		if b := s.Server.Build; b != nil {
+			s.Name += behind("-", shortCommit(b.Commit))
+		} else if s.Server.Start {
 			arms = append(arms, startedArm{&s.Name, s.Driver, s.Server.Program})
 		}
 	}

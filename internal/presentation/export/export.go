@@ -31,7 +31,7 @@ func JSON(w io.Writer, r *model.Result) error {
 
 // placeColumns say what a line of CSV is of; those of its figures are column.All's.
 var placeColumns = []string{"run", "class", "cell", "phase", "operation", "store", "role", "standing", "rank", "letters", "reasons",
-	"server_product", "server_version", "server_sha256"}
+	"server_product", "server_version", "server_sha256", "server_commit"}
 
 func csvHeader() []string {
 	header := slices.Clone(placeColumns)
@@ -95,7 +95,7 @@ func csvLines(t *model.Table, r *model.Row, program model.Program) [][]string {
 	}
 	line := func(operation string, of *column.Line) []string {
 		fields := []string{t.Run, t.Class, t.Label, t.Phase, operation, r.Arm, r.Role, string(r.Standing),
-			rank, r.Letters, strings.Join(reasons, "; "), program.Product, program.Version, program.SHA256}
+			rank, r.Letters, strings.Join(reasons, "; "), program.Product, program.Version, program.SHA256, program.Commit}
 		for _, c := range column.All(t) {
 			if c.Name == "" {
 				continue

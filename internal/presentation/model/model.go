@@ -214,6 +214,7 @@ type Program struct {
 	Product string `json:"product,omitempty"` // that it tells to be; absent, with SHA256: of a run that is older
 	Version string `json:"version"`
 	SHA256  string `json:"sha256,omitempty"`
+	Commit  string `json:"commit,omitempty"` // of which Assay built it
 }
 
 // Matrix is every planned trial: rows are arms, columns are cells, a square has a trial each block.

@@ -46,7 +46,8 @@ func storesOf(run *record.Run) (stores []model.Store) {
 			made.Settings = settingsOf(trial)
 			made.Version = cmp.Or(trial.Version, made.Version)
 			if started := trial.Server; started != nil {
-				made.Program = &model.Program{Path: started.Binary, Product: started.Product, Version: started.Version, SHA256: started.SHA256}
+				made.Program = &model.Program{Path: started.Binary, Product: started.Product, Version: started.Version,
+					SHA256: started.SHA256, Commit: started.Commit}
 			}
 		}
 		stores = append(stores, made)
@@ -83,7 +84,7 @@ func settingsOf(trial *record.Trial) []model.Fact {
 		return factsOf(trial.Settings)
 	}
 	all, server := trial.Server.Settings(), finding.FactServerParams{
-		Program: trial.Server.Binary, Version: trial.Server.Version, SHA256: trial.Server.SHA256}
+		Program: trial.Server.Binary, Version: trial.Server.Version, SHA256: trial.Server.SHA256, Commit: trial.Server.Commit}
 	if count := len(trial.Server.Members); count > 1 {
 		server.Servers = count
 	}
