@@ -273,6 +273,14 @@ func (e *Experiment) ValueBytesMax(cell Cell) int {
 	return slices.Max(e.valueLengths(cell))
 }
 
+// replayedLengths are those of values that a replay writes, where they are not the experiment's.
+func (p Phase) replayedLengths() []int {
+	if p.Replay == nil {
+		return nil
+	}
+	return p.Replay.ForTrace().Bytes
+}
+
 // valueLengths returns the lengths of a cell's values: of the experiment, and of steps of requests
 // that have one of their own.
 func (e *Experiment) valueLengths(cell Cell) (lengths []int) {
@@ -285,6 +293,7 @@ func (e *Experiment) valueLengths(cell Cell) (lengths []int) {
 		lengths = append(lengths, cell.ValueBytes)
 	}
 	for _, p := range e.Phases {
+		lengths = append(lengths, p.replayedLengths()...)
 		for _, part := range p.Parts() {
 			for _, s := range part.Request {
 				if s.Bytes > 0 {

@@ -91,6 +91,9 @@ func (c *content) lengths() (all []int) {
 		all = append(all, size.Bytes)
 	}
 	for i := range c.experiment.Phases {
+		if replay := c.experiment.Phases[i].Replay; replay != nil {
+			all = append(all, replay.ForTrace().Bytes...)
+		}
 		for _, part := range c.experiment.Phases[i].Parts() {
 			for _, step := range part.Request {
 				if step.Bytes > 0 {
