@@ -98,7 +98,9 @@ func wholeExperiments(page string) (list []string) {
 }
 
 // isToInstall reports whether a command names a server's program that the reader is yet to install.
-func isToInstall(line string) bool { return strings.Contains(line, "@start=/opt/") || strings.Contains(line, "@git=") }
+func isToInstall(line string) bool {
+	return strings.Contains(line, "@start=/opt/") || strings.Contains(line, "@git=")
+}
 
 // runCommands are the command lines that run something which is there to be run: no directory of
 // results, and no file that the reader is yet to write.

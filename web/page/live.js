@@ -72,6 +72,17 @@ function tell(run, now, phase, index) {
   element('now').textContent = now ? `Trial ${index + 1} of ${run.of}: ${now.arm}${now.cell ? `, ${now.cell}` : ''}, block ${now.block}.` : `${run.done} of ${run.of} trials have ended; none is under way just now.`;
   element('done').max = run.of || 1;
   element('done').value = run.done;
+  if (run.left_s != null) element('now').textContent += ` About ${run.left_s < 100 ? `${Math.ceil(run.left_s)} s` : `${Math.ceil(run.left_s / 60)} min`} left.`;
+  element('sofar').hidden = !run.ranking.length;
+  element('order').replaceChildren(...run.ranking.map((table) => {
+    const row = document.createElement('tr');
+    const name = cell('th', table.cell ? `${table.phase}, ${table.cell}` : table.phase);
+    name.scope = 'row';
+    const best = table.stores[0].rate;
+    const text = table.stores.map((s, i) => `${s.arm} ${i ? `${(s.rate / best).toFixed(2)}×` : rateText(s.rate)}`).join(', ');
+    row.append(name, cell('td', text, true));
+    return row;
+  }));
   element('note').hidden = !run.note;
   element('note').textContent = run.note;
   element('phase').textContent = phase ? `Phase ${phase}` : '';
@@ -83,7 +94,7 @@ function tell(run, now, phase, index) {
     name.scope = 'row';
     name.style.color = `var(--${hue(t)})`;
     const state = t.state || (t === now ? 'goes on' : 'to come');
-    row.append(cell('td', String(t.block), true), name, cell('td', t.cell, true), cell('td', state, true), ...run.phases.map((p) => cell('td', t.rates[p] === undefined ? '–' : rateText(t.rates[p]))));
+    row.append(cell('td', String(t.block), true), name, cell('td', t.cell, true), cell('td', t.why ? `${state}: ${t.why}` : state, true), ...run.phases.map((p) => cell('td', t.rates[p] === undefined ? '–' : rateText(t.rates[p]))));
     if (t === now) row.setAttribute('aria-current', 'true');
     return row;
   }));

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/evidence/record"
 	"assay/internal/presentation/model"
 )
 
@@ -301,6 +302,7 @@ func (p page) panelOf(s model.Section, column int) panel {
 				if p99 := rows[at].At(0.99); p99 != nil {
 					drawn.Tail, drawn.TailBar, one.Tail = format.Latency(*p99), &track{Bar: *p99}, true
 				}
+				drawn.Track.Dots = p.blocksOf(&p.Tables[table], &rows[at])
 			}
 		}
 		one.Bars = append(one.Bars, drawn)
@@ -308,6 +310,25 @@ func (p page) panelOf(s model.Section, column int) panel {
 	slices.SortStableFunc(one.Bars, func(a, b bar) int { return cmp.Compare(b.Track.Bar, a.Track.Bar) })
 	one.scale()
 	return one
+}
+
+// blocksOf are the rates of the trials that a row's is the mean of; nil: of one trial, or of a part of a phase.
+func (p page) blocksOf(t *model.Table, r *model.Row) (rates []float64) {
+	for _, key := range r.Trials {
+		trial := p.trials[key]
+		if trial.State != string(record.OK) && !(r.Marked && trial.State == string(record.Marked)) {
+			continue
+		}
+		for i := range trial.Phases {
+			if phase := &trial.Phases[i]; phase.Measured && phase.Name == t.Phase && phase.Rate > 0 {
+				rates = append(rates, phase.Rate)
+			}
+		}
+	}
+	if len(rates) < 2 {
+		return nil
+	}
+	return rates
 }
 
 // scale makes shares of the longest bar of what stands in the tracks: a scale for each panel, since
@@ -332,7 +353,13 @@ func (one *panel) scale() {
 		if b.Track.Ranged {
 			low, high = &b.Track.Low, &b.Track.High
 		}
+		dots := b.Track.Dots
 		b.Track = trackOf(b.Track.Bar, low, high, longest)
+		for _, rate := range dots {
+			if b.Track != nil {
+				b.Track.Dots = append(b.Track.Dots, min(1, rate/longest))
+			}
+		}
 		if b.TailBar != nil {
 			b.TailBar = trackOf(b.TailBar.Bar, nil, nil, slowest)
 		}

@@ -34,10 +34,12 @@ type cell struct {
 	Track           *track
 }
 
-// track is a bar from zero with an interval, in shares of the longest of its column.
+// track is a bar from zero with an interval, and dots of the blocks that it is the mean of, in shares of the
+// longest of its column.
 type track struct {
 	Bar, Low, High float64
 	Ranged, Cut    bool // Cut: the interval goes on beyond the track
+	Dots           []float64
 }
 
 // gridOf draws the columns of a grid that have figures.

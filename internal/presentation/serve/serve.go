@@ -55,7 +55,7 @@ type Server struct {
 	known   map[string]string // directories by key, as they were found last
 	reports map[string]report // by directory
 	memory  chan struct{}     // held while a page is made: one at a time, it takes memory
-	rates   map[rateKey]map[string]float64
+	seen    map[rateKey]ended
 }
 
 // report is the page of a run that has ended, as of some moment.
@@ -76,7 +76,7 @@ func Listen(address string, directories []string) (*Server, error) {
 		return nil, fmt.Errorf("listening at %s: %w", address, err)
 	}
 	s := &Server{directories: directories, listener: listener, ended: make(chan error, 1),
-		memory: make(chan struct{}, 1), reports: map[string]report{}, rates: map[rateKey]map[string]float64{}}
+		memory: make(chan struct{}, 1), reports: map[string]report{}, seen: map[rateKey]ended{}}
 	s.http = http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	go func() { s.ended <- s.http.Serve(listener) }()
 	return s, nil

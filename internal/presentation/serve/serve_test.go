@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
 	"assay/internal/testkit/chromium"
 	"assay/internal/testkit/hostile"
 	"assay/internal/testkit/recordtest"
@@ -329,4 +332,39 @@ func TestRunDirectoriesThatAreDamagedAreServed(t *testing.T) {
 		t.Error("no page was shown: the test looks at nothing")
 	}
 	t.Logf("%d pages shown", shown)
+}
+
+// The stores of each phase are ordered by the geometric mean of their good trials; what is left takes as long
+// as the trials of its arm did.
+func TestHowFarARunHasCome(t *testing.T) {
+	t.Parallel()
+	one := func(arm string, hue int, state record.State, rate float64) oneTrial {
+		return oneTrial{Arm: arm, Hue: hue, State: string(state), Rates: map[string]float64{"put": rate}}
+	}
+	got := rankingOf([]oneTrial{one("elm", 0, record.OK, 100), one("oak", 1, record.OK, 900), one("elm", 0, record.OK, 400), one("oak", 1, record.Marked, 1),
+		one("null", -1, record.OK, 1e6), one("fir", 2, "", 0)}, []string{"put", "get"})
+	want := []soFar{{Phase: "put", Stores: []storeSoFar{{"oak", 900, 1}, {"elm", 200, 2}}}}
+	for i := range got {
+		for k := range got[i].Stores {
+			got[i].Stores[k].Rate = math.Round(got[i].Stores[k].Rate)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	p := &record.Progress{Plan: []plan.Trial{{ID: "1", Arm: "elm"}, {ID: "2", Arm: "oak"}, {ID: "3", Arm: "elm"}, {ID: "4", Arm: "oak"}, {ID: "5", Arm: "fir"}}}
+	if left := secondsLeft(p); left != nil {
+		t.Errorf("%v s are left of a run of which nothing is known", *left)
+	}
+	at := time.Unix(1e9, 0)
+	for _, e := range []struct {
+		id   string
+		took time.Duration
+	}{{"1", 10 * time.Second}, {"2", 30 * time.Second}} {
+		p.Events = append(p.Events, record.Event{At: at, Kind: record.EventTrialStarted, Trial: e.id},
+			record.Event{At: at.Add(e.took), Kind: record.EventTrialEnded, Trial: e.id, Text: string(record.OK)})
+	}
+	if left := secondsLeft(p); left == nil || *left != 10+30+20 {
+		t.Errorf("%v s are left, want 60", left)
+	}
 }
