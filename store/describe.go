@@ -47,6 +47,8 @@ type Description struct {
 
 	// LatencySampled: the worker can time one operation in so many. Workers set it.
 	LatencySampled bool `json:"latency_sampled,omitempty"`
+	// Pauses: the worker's threads can pause before their operations. Workers set it.
+	Pauses bool `json:"pauses,omitempty"`
 	// FindsRecorded: the worker can record what a scan, query or count found, with how far each thread
 	// was. Workers set it.
 	FindsRecorded bool `json:"finds_recorded,omitempty"`

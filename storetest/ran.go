@@ -96,7 +96,12 @@ func (b *bench) prepare(s *script) (*running, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.unmap())
 	}
+	livesName := ""
+	if s.lives != nil {
+		livesName = s.lives.file.Name()
+	}
 	err = b.prepareIn(control.Prepare{
+		Lives: livesName,
 		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), History: historyName, Keys: s.keys,
 		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax, ShortLengths: short, TrialTag: s.tag},
 		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,

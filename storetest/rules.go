@@ -57,6 +57,7 @@ var rules = []rule{
 	{"overwrite", Encoding | Connections | Placement | Durability, "The last write wins, whether the new value is longer, shorter or of the same length.", overwriteRule},
 	{"delete", Encoding | Placement | Durability, "A deleted key is a miss, can be written again, and deleting a key that is not there is no error. A delete that does nothing is the fastest of all.", deleteRule},
 	{"read-modify-write", Encoding, "A read-modify-write reads the value that is there and puts the new one; of a key that is not there it is a miss and puts nothing.", modifyRule},
+	{"expiry", Loop | Encoding | Placement, "A value with a TTL is there within its time, to within what the driver says of its unit, and gone after it and the driver's tick; one that was written without a TTL, over one with it, stays. A driver without the ability refuses. A cache that keeps what is over, or drops it before, has another hit rate than it is asked for.", expiryRule},
 	{"scan-order", Encoding | Placement, "A scan gives every record from its start on, in bytewise order of keys, each with its own value.", scanOrderRule},
 	{"scan-start", Encoding | Placement, "A scan starts at the first key that is not less than its start, also where that key itself is not there.", scanStartRule},
 	{"scan-limit", Encoding | Placement, "A scan stops when it is told to, at the limit or at the end of the keys.", scanLimitRule},
@@ -120,5 +121,6 @@ var rules = []rule{
 	{"turns", Loop, "A thread begins no earlier than its from, and ends at its until. Client groups that come and go are timed by it.", turnsRule},
 	{"messages", Loop, "Each outcome that needs a reason gets one, in at most 8 places a thread, and their counts add up to the outcomes.", messagesRule},
 	{"open-load", Loop, "No operation begins before its due time, response times count from it, and the largest lateness is recorded. Otherwise a slow store would hide the waiting that it causes.", openLoadRule},
+	{"think", Loop, "A thread pauses before each operation for as long as the trace says, from the end of the one before, and no pause is in a service time. A pause that is left out is load that nobody asked for.", thinkRule},
 	{"lateness", Loop, "Each operation that the worker itself began late is counted once, in the word of its lateness, and none that waited for a slow store's. Percentiles are refused on the strength of it: a harness that hides its lateness sells it as the store's, and one that adds the store's can't measure a slow one.", latenessRule},
 }

@@ -13,7 +13,9 @@ import (
 type script struct {
 	threads []trace.Thread
 	amounts []uint32
+	ttls    [256]uint32 // ms, of each size class
 	flags   uint32
+	lives   *livesFile // nil: no value of the trial has a TTL
 
 	valueMin     int // shorter values are made to fit
 	valueMax     int // longer ones too; 0: none are
@@ -55,14 +57,19 @@ func (s *script) classOf(o trace.Operation, amount int) uint8 {
 }
 
 // sizeClass returns the class of an amount: a value's length, a scan's records, a batch's members.
-func (s *script) sizeClass(amount int) uint8 {
-	at := slices.Index(s.amounts, uint32(amount))
-	if at < 0 {
-		at = len(s.amounts)
+func (s *script) sizeClass(amount int) uint8 { return s.sizeClassFor(amount, 0) }
+
+// sizeClassFor returns the class of a value that lives for so many ms.
+func (s *script) sizeClassFor(amount int, ttlMS uint32) uint8 {
+	at := 0
+	for at < len(s.amounts) && (s.amounts[at] != uint32(amount) || s.ttls[at] != ttlMS) {
+		at++
+	}
+	if at == len(s.amounts) {
 		if at > 255 {
 			panic("storetest: a script of more than 256 different amounts")
 		}
-		s.amounts = append(s.amounts, uint32(amount))
+		s.amounts, s.ttls[at] = append(s.amounts, uint32(amount)), ttlMS
 	}
 	return uint8(at)
 }
@@ -71,6 +78,14 @@ func (s *script) sizeClass(amount int) uint8 {
 func (s *script) do(thread int, o trace.Operation, index uint64, amount int) {
 	s.append(thread, trace.MakeEntry(o, index, s.classOf(o, amount), false))
 }
+
+// doFor appends one put of a value with a TTL to the first thread.
+func (s *script) doFor(o trace.Operation, index uint64, amount int, ttl time.Duration) {
+	length := int(s.amountOf(s.classOf(o, amount)))
+	s.append(0, trace.MakeEntry(o, index, s.sizeClassFor(length, uint32(ttl.Milliseconds())), false))
+}
+
+func (s *script) amountOf(class uint8) uint32 { return s.amounts[class] }
 
 // grow appends one operation whose index grows with each lap.
 func (s *script) grow(thread int, o trace.Operation, index uint64, amount int) {
@@ -102,6 +117,9 @@ func (s *script) file() (*trace.File, error) {
 		f.Flags |= trace.FlagSampled
 	}
 	copy(f.Amounts[:], s.amounts)
+	if f.TTLs = s.ttls; s.lives != nil {
+		f.Flags |= trace.FlagExpiry
+	}
 	for i := range f.Threads {
 		t := &f.Threads[i]
 		if !s.endless && t.Limit == 0 {

@@ -23,6 +23,11 @@ func (t *thread) walkRequests() {
 				return
 			}
 		}
+		if pauses := t.part.Pauses; pauses != nil {
+			if last = t.pause(ended+int64(pauses[r.position]), deadline, stop); last < 0 {
+				return
+			}
+		}
 		ended, last = r.request(last)
 		if ended >= deadline || r.sequence >= limit || atomic.LoadUint64(stop) != 0 {
 			return

@@ -394,6 +394,9 @@ func (s *session) checkAbilities(t *trace.File) error {
 	if t.TTLs != [256]uint32{} && !s.abilities.Expire {
 		return refused("%s can't store a value for a time", s.hosted.description.Name)
 	}
+	if t.Flags&trace.FlagPauses != 0 && s.handles.loops != nil {
+		return refused("asynchronous handles do not pause: their operations overlap")
+	}
 	if t.Expires() && t.TimedEvery > 0 {
 		return refused("operations that are not timed have no begin that a TTL could count from")
 	}

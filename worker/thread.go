@@ -236,6 +236,8 @@ func (t *thread) walk() {
 	limit, deadline := t.limit(), t.ends()
 	open, plain := t.part.Due != nil, t.target.Handle != nil && t.lives == nil
 	sequence, lap, position := uint64(0), uint64(0), 0
+	pauses := t.part.Pauses
+	waits := open || pauses != nil
 	last, ended := clock.NowNS(), t.startNS+int64(t.part.FromNS)
 	for {
 		entry := entries[position]
@@ -244,9 +246,14 @@ func (t *thread) walk() {
 			entriesDone += int(t.amounts[entry.SizeClass()])
 		}
 		var due int64
-		if open {
-			due = t.startNS + int64(t.part.Due[position]+lap*t.part.LapNS)
-			if last = t.waitUntil(due, ended, deadline, stop); last < 0 {
+		if waits {
+			if pauses != nil {
+				last = t.pause(ended+int64(pauses[position]), deadline, stop)
+			} else {
+				due = t.startNS + int64(t.part.Due[position]+lap*t.part.LapNS)
+				last = t.waitUntil(due, ended, deadline, stop)
+			}
+			if last < 0 {
 				return
 			}
 		}
@@ -321,6 +328,15 @@ func (t *thread) waitUntil(due, ended, deadline int64, stop *uint64) int64 {
 		return -1
 	}
 	t.countLateness(now, max(due, ended))
+	return now
+}
+
+// pause returns the time once a moment has come, or −1 if the phase ends before.
+func (t *thread) pause(moment, deadline int64, stop *uint64) int64 {
+	now, came := t.sleepUntil(moment, deadline, stop)
+	if !came {
+		return -1
+	}
 	return now
 }
 

@@ -141,7 +141,7 @@ func Describe(d store.Driver) store.Description {
 	}
 	// What is in no process of a worker's may be used by many of them.
 	description.Processes = description.Processes || description.Kind == store.Server || description.Kind == store.None
-	description.HandleTimes, description.LatencySampled, description.FindsRecorded = true, true, true
+	description.HandleTimes, description.LatencySampled, description.FindsRecorded, description.Pauses = true, true, true, true
 	return description
 }
 

@@ -271,6 +271,8 @@ func noteText(p experiment.Phase) string {
 	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
 	add(p.Replay != nil, replayText(p))
 	add(p.Rate > 0 && p.Replay == nil, "open load, "+p.RateText()+", "+string(p.Arrivals)+" arrivals")
+	add(p.Think.Mean > 0, "think time "+p.Think.String())
+	add(len(p.TTL) > 0, "TTL "+p.TTLText())
 	add(p.Threads > 0 && len(p.Staircase) == 0, experiment.TasksText(p.Threads, p.Processes))
 	add(len(p.Staircase) > 0, experiment.StaircaseText(p.Staircase))
 	add(p.Unmeasured, "not in the tables")

@@ -216,6 +216,9 @@ type Phase struct {
 	Scan    Scan               `json:"scan,omitzero"`
 	Asked   []AskedQuery       `json:"asked,omitempty"` // what query and count ask
 
+	// Think is for how long each thread of closed load pauses before its operations; zero: it does not.
+	Think Think `json:"think,omitzero"`
+
 	// TTL is for how long values of inserts, updates and upserts live, a mixture; none: without an end.
 	TTL []TTL `json:"ttl,omitempty"`
 
@@ -248,6 +251,19 @@ type Phase struct {
 	Faults []Fault       `json:"faults,omitempty"`  // in the order of their times
 	Replay *Replay       `json:"replay,omitempty"`  // in place of drawing operations: Mix, Operations and Rate follow from it
 	From   time.Duration `json:"from_ns,omitempty"` // of a group
+}
+
+// Think is a pause: always as long or, Exponential, as long as independent users think.
+type Think struct {
+	Mean        time.Duration `json:"mean_ns"`
+	Exponential bool          `json:"exponential,omitempty"`
+}
+
+func (t Think) String() string {
+	if t.Exponential {
+		return "exponential " + t.Mean.String()
+	}
+	return t.Mean.String()
 }
 
 // TTL is for how long values live, and how often that comes, relative to the others. Life 0: without an end.

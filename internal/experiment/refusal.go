@@ -189,6 +189,9 @@ func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 			return &Refusal{"handles", fmt.Sprintf("%s has no asynchronous handles: set handles: per_thread", s.Name)}
 		}
 		for _, p := range e.Phases {
+			if slices.ContainsFunc(p.Parts(), func(part Phase) bool { return part.Think.Mean > 0 }) && !p.Optional {
+				return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no think time (phase %s): their operations overlap. Set handles: per_thread", p.Name)}
+			}
 			if p.HasRequests() && !p.Optional {
 				return &Refusal{"handles", fmt.Sprintf("asynchronous handles do no requests (phase %s): set handles: per_thread", p.Name)}
 			}
@@ -341,6 +344,9 @@ func refusePart(s Store, p Phase, recordBytes int) *Refusal {
 	}
 	if p.Mix[trace.DeleteQuery.String()] > 0 && s.Outlives() {
 		return &Refusal{field + ".mix", fmt.Sprintf("%s would delete what a query finds of other trials' records too, on a server that outlives the trial (phase %s): let Assay start it", s.Name, p.Name)}
+	}
+	if p.Think.Mean > 0 && !d.Pauses {
+		return &Refusal{field + ".think", fmt.Sprintf("%s can't pause between operations (phase %s): its worker does not", s.Name, p.Name)}
 	}
 	if r := refuseTTL(s, p); r != nil {
 		return r

@@ -72,7 +72,7 @@ func (t *Table) findStandings(taken map[*Row][]finding.Message) {
 // boundBy sets what share of an operation is the harness. The ceiling of one worker says nothing of
 // another program's loop.
 func (t *Table) boundBy(r *Row) {
-	if r.Role == plan.Ceiling || r.Rate == nil || t.Open {
+	if r.Role == plan.Ceiling || r.Rate == nil || t.Open || t.Work.Think.Mean > 0 { // the null driver pauses as long
 		return
 	}
 	for _, ceiling := range t.Ceilings {

@@ -20,7 +20,7 @@ var _ = register(
 			Replay: "replay of cache.csv", Operations: 200_000}},
 		Says: `{{if has .replay}}{{.replay}}: {{end}}{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
 			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
-			`{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
+			`{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{if has .think}} ({{.think}} of think time){{end}}{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
 	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"},
 		Says: `{{plural .records "record" ""}} of {{.bytes}}`},
 	Entry{Example: ConditionEmptyParams{Bytes: "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
@@ -104,6 +104,7 @@ type DoingParams struct {
 	Rate       float64
 	OverTime   string `param:"omitempty"` // what the rate does, where it changes
 	Arrivals   string `param:"omitempty"` // how the operations of the rate are spread in time
+	Think      string `param:"omitempty"` // for how long threads of closed load pause
 	Queries    string `param:"omitempty"`
 	Replay     string `param:"omitempty"` // what recording is played, and how
 	Batch      int    `param:"omitempty"`

@@ -72,8 +72,8 @@ func plausible(p, whole *Phase) (problems []finding.Message) {
 	case served-unknown > bucketError*had*float64(max(p.Pipeline, 1)):
 	case p.TimedEvery > 0:
 		return problems // a few long operations, in no sample, may have taken the rest of the time
-	case p.Open || p.EndedBy != EndedDuration && p.EndedBy != EndedOperations:
-		return problems // threads wait for due times, or the phase was cut off
+	case p.Open || p.ThinkNS > 0 || p.EndedBy != EndedDuration && p.EndedBy != EndedOperations:
+		return problems // threads wait for due times or pause, or the phase was cut off
 	case p.EndedBy == EndedOperations || whole.Threads > cpus || operations < operationsMin:
 		// Threads that are done before others, have begun after them, or wait for a processor, had
 		// less time. What a thread waits for processors between operations is in idle.

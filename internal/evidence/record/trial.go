@@ -158,6 +158,7 @@ type Phase struct {
 	Processes  int         `json:"processes,omitempty"` // that the threads were parted over; 0: they were the one worker's
 	Pipeline   int         `json:"pipeline,omitempty"`  // operations that each thread had on the way at once at most; 0: 1
 	Batch      int         `json:"batch,omitempty"`
+	ThinkNS    int64       `json:"think_ns,omitempty"`    // for how long threads of closed load paused before each operation, on average
 	TimedEvery uint64      `json:"timed_every,omitempty"` // of so many operations one was timed; 0: all were
 	EndedBy    Ending      `json:"ended_by,omitempty"`    // "": not known
 	ElapsedNS  int64       `json:"elapsed_ns"`            // first operation's start to last one's end, on the worker's clock

@@ -117,7 +117,7 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		Name: p.asked.Name, Open: p.file.Flags&trace.FlagDue != 0, Threads: len(p.file.Threads), Pipeline: in.cell.Pipeline,
 		Batch: batchOf(p.file), TimedEvery: in.trace.file.TimedEvery, ElapsedNS: phase.elapsedNS,
 		HandleWaitNS: p.last.HandleWaitNS, HandlesOpened: p.last.HandlesOpened, HandleTimes: p.last.HandleTimes,
-		LatenessMaxNS: p.last.LatenessMaxNS,
+		LatenessMaxNS: p.last.LatenessMaxNS, ThinkNS: int64(p.asked.Think.Mean),
 	}
 	if group {
 		r.Open, r.Processes = p.asked.Rate > 0, p.asked.ProcessesIn(in.cell)
@@ -246,6 +246,9 @@ func sumOf(groups []record.Phase, in *phaseInput, phase span, last counters.Samp
 		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: in.cell.Pipeline, Batch: batchOf(file), TimedEvery: file.TimedEvery,
 		ElapsedNS: phase.elapsedNS, HandleWaitNS: last.HandleWaitNS, HandlesOpened: last.HandlesOpened, HandleTimes: last.HandleTimes,
 		LatenessMaxNS: last.LatenessMaxNS, Groups: groups,
+	}
+	for i := range groups {
+		r.ThinkNS = max(r.ThinkNS, groups[i].ThinkNS)
 	}
 	if r.Open {
 		r.Late = lateness(last)

@@ -66,7 +66,7 @@ func (t *turns) rests(i int, done uint64, at float64) bool {
 	now := uint64(at * 1e9)
 	return len(thread.Entries) == 0 || thread.Limit > 0 && done >= thread.Limit ||
 		now <= thread.FromNS || thread.UntilNS > 0 && now > thread.UntilNS ||
-		len(thread.Due) > 0 && thread.DueOf(done) > now
+		len(thread.Due) > 0 && thread.DueOf(done) > now || len(thread.Pauses) > 0
 }
 
 // result is of a phase that took so many seconds; nil: every thread had its turn.

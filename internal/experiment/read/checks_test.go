@@ -91,7 +91,9 @@ var traceChecks = map[string]judged{
 	"order scrambled_zipfian is YCSB's and has theta 0.99 only, not %v: take zipfian":                              {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: scrambled_zipfian, theta: 0.5}, for: 1s}"), says: "theta 0.99 only"},
 	"order hotspot needs hot records above 0 and at most 1, and hot operations from 0 to 1, not %v and %v":         {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: hotspot, hot_records: 0}, for: 1s}"), says: "hot_records is a share"},
 	"order exponential needs hot records above 0 and at most 1, and hot operations between 0 and 1, not %v and %v": {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: exponential, hot_operations: 1}, for: 1s}"), says: "order exponential needs"},
-	"unknown order %q":   {mistake: phases(loading, "{name: r, mix: {read: 1}, order: oldest, for: 1s}"), says: "unknown distribution"},
+	"unknown order %q": {mistake: phases(loading, "{name: r, mix: {read: 1}, order: oldest, for: 1s}"), says: "unknown distribution"},
+	"threads that think before their operations have no rate, load nothing, and each operation is timed": {
+		mistake: phases(loading, "{name: r, mix: {read: 1}, think: 1ms, rate: 10, for: 1s}"), says: "do not pause beside it"},
 	"values of %d bytes": {mistake: "values: {bytes: 2GiB}", says: "a value has at most 1 GiB"},
 	"more than %d different value lengths (each with each TTL), scan lengths, batch sizes and queries": {
 		unreachable: "values have columns, or 120 pairs of a size and a TTL and as many sizes at most; 128 lengths of scans, 64 queries, a batch and two shorter ones at the ends of threads are below 256"},
@@ -133,7 +135,8 @@ var workerChecks = map[string]judged{
 	"%d threads, but the store was opened for %d":       {unreachable: theConductor},
 	"process %d: the counters file is for %d":           {unreachable: theConductor},
 	"%s has no %s":                                      {mistake: "stores: [pogreb]\n" + phases(loading, "{name: s, mix: {scan: 1}, for: 1s}"), says: "can't scan"},
-	"%s can't store a value for a time":                 {mistake: "stores: [pogreb]\n" + phases(loading, "{name: u, mix: {update: 1}, ttl: 1s, for: 1s}"), says: "can't remove values after a time"},
+	"asynchronous handles do not pause: their operations overlap":             {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: async(4)\n" + phases(loading, "{name: r, mix: {read: 1}, think: 1ms, for: 1s}"), says: "have no think time"},
+	"%s can't store a value for a time":                                       {mistake: "stores: [pogreb]\n" + phases(loading, "{name: u, mix: {update: 1}, ttl: 1s, for: 1s}"), says: "can't remove values after a time"},
 	"operations that are not timed have no begin that a TTL could count from": {mistake: "stores: [memory]\nlatency: sampled(100)\n" + phases(loading, "{name: u, mix: {update: 1}, ttl: 1s, for: 1s}"), says: "most operations have no time"},
 	"a proof column of %d bytes, but length_max is %d":                        {unreachable: theConductor},
 	"a value of %d bytes in the trace, but length_max is %d":                  {unreachable: theConductor},

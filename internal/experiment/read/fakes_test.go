@@ -44,7 +44,7 @@ func fakeDrivers() read.Drivers {
 }
 
 func embedded(name string, classes ...store.Durability) store.Description {
-	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true, Abilities: store.Abilities{Batch: true, Scan: true}}
+	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true, Pauses: true, Abilities: store.Abilities{Batch: true, Scan: true}}
 	for _, class := range classes {
 		d.Durability = append(d.Durability, store.DurabilityClaim{Class: class, How: "fake"})
 	}
@@ -66,6 +66,7 @@ func fakeDescriptions() []store.Description {
 	memcached := embedded("memcached", store.D0)
 	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable = store.Server, 250, 1, false
 	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true, Async: true, Expire: true}
+	memcached.Pauses = true
 	memcached.Expiry = &store.Expiry{UnitNS: 1e9, EarlyNS: 1e9}
 	memcached.HandlesMax = 100
 	memcached.KeyText, memcached.Processes = true, true

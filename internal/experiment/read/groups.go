@@ -15,7 +15,7 @@ func (r workResolver) grouped(p PhaseFile) (experiment.Phase, *Error) {
 	if p.Load {
 		return experiment.Phase{}, r.fail(r.in("groups"), "a load has no groups: it stores every record once")
 	}
-	for _, field := range []string{"mix", "request", "order", "batch", "scan", "query", "operations", "rate", "arrivals", "threads", "ttl", "milestones"} {
+	for _, field := range []string{"mix", "request", "order", "batch", "scan", "query", "operations", "rate", "arrivals", "threads", "think", "ttl", "milestones"} {
 		if r.has(r.in(field)) {
 			return experiment.Phase{}, r.fail(r.in(field), "the phase %s has groups: %s is a field of each of them", p.Name, field)
 		}

@@ -287,6 +287,11 @@ func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 		enumOf([]string{"D0", "D1", "D3", "D4"}), {Type: "string", Pattern: `^D2\([0-9a-zµ.]+\)$`},
 	}}
 }
+func (ThinkForm) JSONSchema() *jsonschema.Schema {
+	table := properties("exponential", durationSchema())
+	table.Type, table.AdditionalProperties = "object", jsonschema.FalseSchema
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{durationSchema(), table}}
+}
 func (TTLForm) JSONSchema() *jsonschema.Schema {
 	one := uint64(1)
 	each := properties("after", LifeForm{}.JSONSchema())

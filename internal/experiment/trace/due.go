@@ -34,6 +34,29 @@ func (g *generator) due(thread, operations int) (due []uint64, lapNS uint64) {
 	return due, uint64(lap)
 }
 
+// pauses returns for how long a thread pauses before each of its operations in a lap, in ns: so that their mean
+// over the lap is what was asked for.
+func (g *generator) pauses(thread, operations int) []uint64 {
+	pauses := make([]uint64, operations)
+	if !g.ThinkExponential {
+		for i := range pauses {
+			pauses[i] = g.ThinkNS
+		}
+		return pauses
+	}
+	r := newRandom(g.Seed, thread, purposeArrivals)
+	gaps, sum := make([]float64, operations), 0.0
+	for i := range gaps {
+		gaps[i] = -ln(r.unit())
+		sum += gaps[i]
+	}
+	scale := float64(float64(g.ThinkNS) * float64(operations) / sum)
+	for i, gap := range gaps {
+		pauses[i] = uint64(float64(gap * scale))
+	}
+	return pauses
+}
+
 // dueOverTime returns when each of a thread's operations is due where the rate changes, in ns from the
 // start. The operations of all threads go to them in turn, so that as many are due in each second, and
 // in each stretch of its own (a burst), as the integral of the rate says. Poisson: within a second a

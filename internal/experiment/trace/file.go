@@ -83,7 +83,7 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 		for j, e := range t.Entries {
 			le.PutUint64(data[offsets[i].entries+8*uint64(j):], uint64(e))
 		}
-		for j, due := range t.Due {
+		for j, due := range t.times() {
 			le.PutUint64(data[offsets[i].due+8*uint64(j):], due)
 		}
 	}
@@ -116,9 +116,9 @@ func (f *File) layout() (offsets []threadOffsets, total uint64) {
 	for i := range f.Threads {
 		offsets[i].entries = total
 		total = align(total + 8*uint64(len(f.Threads[i].Entries)))
-		if len(f.Threads[i].Due) > 0 {
+		if n := len(f.Threads[i].times()); n > 0 {
 			offsets[i].due = total
-			total = align(total + 8*uint64(len(f.Threads[i].Due)))
+			total = align(total + 8*uint64(n))
 		}
 	}
 	return offsets, total
@@ -197,8 +197,14 @@ func (f *File) decodeThread(data []byte, i int, directoryEnd uint64) error {
 	}
 	t.Entries = unsafe.Slice((*Entry)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries))
 	if due := le.Uint64(d[24:]); due != 0 {
-		if t.Due, err = wordsAt(data, due, le.Uint64(d[8:]), directoryEnd); err != nil {
+		times, err := wordsAt(data, due, le.Uint64(d[8:]), directoryEnd)
+		if err != nil {
 			return fmt.Errorf("due times: %w", err)
+		}
+		if f.Flags&FlagPauses != 0 {
+			t.Pauses = times
+		} else {
+			t.Due = times
 		}
 	}
 	return nil
@@ -234,6 +240,9 @@ func (f *File) check() error {
 	if f.TTLs != [256]uint32{} && !f.Expires() {
 		return errors.New("values have a TTL, but the trace has no flag for it")
 	}
+	if f.Flags&FlagPauses != 0 && f.Flags&(FlagDue|FlagSampled) != 0 {
+		return errors.New("threads that pause have no due times, and each of their operations is timed")
+	}
 	if err := f.checkSampled(); err != nil {
 		return err
 	}
@@ -260,6 +269,9 @@ func (t *Thread) check(f *File, slots *Slots) error {
 		return fmt.Errorf("client group %d of %d", t.Group, f.Groups)
 	}
 	if err := t.checkDue(f.Flags&FlagDue != 0); err != nil {
+		return err
+	}
+	if err := t.checkPauses(f.Flags&FlagPauses != 0); err != nil {
 		return err
 	}
 	if n := uint64(len(t.Entries)); n > 0 && t.Limit%n > 0 && t.Entries[t.Limit%n].IsMember() {
@@ -363,6 +375,28 @@ func (f *File) checkRecorded(e Entry, member, batchRecorded bool) error {
 		return nil
 	case !member && o != Batch && !o.OneKey():
 		return fmt.Errorf("%s is recorded, but is not about one key", o)
+	}
+	return nil
+}
+
+// times are the words that stand beside the entries.
+func (t *Thread) times() []uint64 {
+	if t.Pauses != nil {
+		return t.Pauses
+	}
+	return t.Due
+}
+
+func (t *Thread) checkPauses(flagged bool) error {
+	switch {
+	case len(t.Pauses) == 0:
+		return nil
+	case !flagged:
+		return errors.New("pauses in a trace without a flag for them")
+	case len(t.Pauses) != len(t.Entries):
+		return fmt.Errorf("%d pauses for %d entries", len(t.Pauses), len(t.Entries))
+	case slices.Max(t.Pauses) > timeMax:
+		return errors.New("a pause is longer than a clock can tell")
 	}
 	return nil
 }

@@ -187,7 +187,8 @@ const (
 	FlagSampled        = 1 << 4 // one operation in File.TimedEvery is timed
 	FlagFinds          = 1 << 5 // some scans, queries and counts are recorded, with what they found
 	FlagExpiry         = 1 << 6 // puts may have a TTL, and reads are held against it
-	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled | FlagFinds | FlagExpiry
+	FlagPauses         = 1 << 7 // threads pause before their operations: closed load with think time
+	flagsKnown         = FlagPauses | FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled | FlagFinds | FlagExpiry
 )
 
 // Thread is one thread's part of a trace.
@@ -196,6 +197,7 @@ type Thread struct {
 	Stride   uint64   // added to the index of entries that grow, each lap
 	Due      []uint64 // ns from the start, as many as Entries; nil: closed load
 	LapNS    uint64   // added to Due each lap
+	Pauses   []uint64 // ns before each entry begins, from the end of the one before; as many as Entries; nil: none
 	Group    uint32   // client group
 	Endpoint uint32   // the endpoint to start with
 	Limit    uint64   // entries to do in all; 0: until the deadline

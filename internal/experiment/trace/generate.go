@@ -41,6 +41,9 @@ func Generate(groups ...Spec) (*File, error) {
 		if groups[i].HandleTimes {
 			f.Flags |= FlagHandleTimes
 		}
+		if groups[i].ThinkNS > 0 {
+			f.Flags |= FlagPauses
+		}
 		if groups[i].Expires {
 			f.Flags |= FlagExpiry
 		}

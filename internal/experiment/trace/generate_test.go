@@ -506,3 +506,29 @@ func roundTrip(t *testing.T, f *File) (*File, error) {
 	}
 	return Decode(data)
 }
+
+// Pauses have the mean that was asked for, and stand beside their operations.
+func TestPauses(t *testing.T) {
+	for _, exponential := range []bool{false, true} {
+		f, err := Generate(Spec{
+			Mix: []Share{{Read, 1}}, Records: 100, Fresh: 100, Order: Order{Distribution: Uniform}, Threads: 2, Seed: 1,
+			ThinkNS: 10_000_000, ThinkExponential: exponential, ThreadEntries: 5000, Entries: 10000,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err = roundTrip(t, f); err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.Threads {
+			sum, longest := 0.0, uint64(0)
+			for _, pause := range f.Threads[i].Pauses {
+				sum, longest = sum+float64(pause), max(longest, pause)
+			}
+			mean := sum / float64(len(f.Threads[i].Entries))
+			if f.Threads[i].Due != nil || mean < 9_999_990 || mean > 10_000_010 || exponential != (longest > 50_000_000) {
+				t.Errorf("exponential %v: pauses of %v ns on average, the longest of %d", exponential, mean, longest)
+			}
+		}
+	}
+}

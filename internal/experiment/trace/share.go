@@ -25,11 +25,11 @@ func (f *File) Digest(from, to int) string {
 	}
 	for i := from; i < to; i++ {
 		t := &f.Threads[i]
-		for _, w := range []uint64{t.Stride, t.LapNS, uint64(t.Group), uint64(t.Endpoint), t.Limit, t.FromNS, t.UntilNS, uint64(len(t.Entries)), uint64(len(t.Due))} {
+		for _, w := range []uint64{t.Stride, t.LapNS, uint64(t.Group), uint64(t.Endpoint), t.Limit, t.FromNS, t.UntilNS, uint64(len(t.Entries)), uint64(len(t.times()))} {
 			word(w)
 		}
 		writeWords(h, t.Entries)
-		writeWords(h, t.Due)
+		writeWords(h, t.times())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -58,6 +58,11 @@ type Spec struct {
 	Segments []Segment `json:",omitempty"`
 	EndNS    uint64    // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
 
+	// ThinkNS is for how long a thread of closed load pauses before each operation, on average; 0: not at all.
+	// Exponential: as long as independent users think, and otherwise always as long.
+	ThinkNS          uint64 `json:",omitempty"`
+	ThinkExponential bool   `json:",omitempty"`
+
 	// Spans are when each of the threads works, since the group's begin; none: all do, all the time.
 	Spans []WorkSpan `json:",omitempty"`
 
@@ -180,6 +185,9 @@ func (s *Spec) check() error {
 	}
 	if len(s.Spans) > 0 && (len(s.Spans) != s.Threads || s.Rate > 0) {
 		return fmt.Errorf("%d spans of %d threads: each thread of closed load has one", len(s.Spans), s.Threads)
+	}
+	if s.ThinkNS > 0 && (s.Rate > 0 || s.Load || s.TimedEvery > 0) {
+		return errors.New("threads that think before their operations have no rate, load nothing, and each operation is timed")
 	}
 	if len(s.Segments) > 0 && s.Rate == 0 {
 		return errors.New("segments of a rate without their mean")

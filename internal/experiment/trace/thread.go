@@ -277,6 +277,9 @@ func (g *generator) finish(t *threadGenerator, stride uint64) Thread {
 		}
 		thread.Due, thread.LapNS = t.spread(due), lapNS
 	}
+	if g.ThinkNS > 0 {
+		thread.Pauses = t.spread(g.pauses(t.number, len(t.starts)))
+	}
 	if !limited {
 		return thread
 	}

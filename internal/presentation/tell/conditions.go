@@ -62,6 +62,9 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if p.Rate > 0 {
 		does.Arrivals = string(cmp.Or(p.Arrivals, trace.Poisson))
 	}
+	if p.Think.Mean > 0 {
+		does.Think = p.Think.String()
+	}
 	if p.Replay != nil {
 		does.Replay = p.Replay.Text()
 		if p.Rate > 0 {

@@ -31,6 +31,8 @@ type behaviour struct {
 	swapNothing bool
 	settings    map[string]string
 
+	expires func(key []byte, ttl time.Duration) time.Duration // has values with a TTL, and ends them then
+
 	get   func(h *handle, key, buf []byte) ([]byte, error)
 	put   func(h *handle, key, value []byte) error
 	del   func(h *handle, key []byte) error
@@ -202,6 +204,15 @@ var behaviours = []behaviour{
 		return value, err
 	}},
 	{name: "lies-delete", summary: "acknowledges deletes without doing them", del: func(*handle, []byte) error { return nil }},
+	{name: "lies-expires-early", summary: "ends values after half of their time", expires: func(_ []byte, ttl time.Duration) time.Duration { return ttl / 2 }},
+	{name: "lies-expires-late", summary: "ends values a second after their time", expires: func(_ []byte, ttl time.Duration) time.Duration { return ttl + time.Second }},
+	{name: "lies-expires-never", summary: "keeps values whose time is over", expires: func([]byte, time.Duration) time.Duration { return time.Hour }},
+	{name: "lies-expires-some", summary: "ends the values of some keys alone", expires: func(key []byte, ttl time.Duration) time.Duration {
+		if key[len(key)-1]%2 == 0 {
+			return time.Hour
+		}
+		return ttl
+	}},
 	{name: "lies-scan-order", summary: "gives the first two records of a scan the wrong way round", scan: func(h *handle, start []byte, visit func(key, value []byte) bool) error {
 		found := h.honest.from(start)
 		if len(found) > 1 {
@@ -439,6 +450,9 @@ func (d driver) Describe() store.Description {
 		description.Abilities.Explain = false
 	}
 	description.Abilities.Async = d.tell != nil
+	if d.expires != nil {
+		description.Abilities.Expire, description.Expiry = true, &store.Expiry{UnitNS: int64(time.Millisecond)}
+	}
 	description.WriteConflicts = d.claimsConflicts
 	if d.describe != nil {
 		d.describe(&description)
@@ -500,6 +514,9 @@ func (d *db) Handle() (store.Handle, error) {
 	if d.silent {
 		return silentHandle{&handle{db: d}}, nil
 	}
+	if d.expires != nil {
+		return expiringHandle{&handle{db: d}}, nil
+	}
 	return &handle{db: d}, nil
 }
 
@@ -529,6 +546,27 @@ type handle struct {
 }
 
 func (h *handle) Close() error { return nil }
+
+// expiringHandle ends values, when their driver sees fit.
+type expiringHandle struct{ *handle }
+
+func (h expiringHandle) PutFor(key, value []byte, ttl time.Duration) error {
+	err := h.Put(key, value)
+	h.previous.Store(string(key), time.Now().Add(h.expires(key, ttl)))
+	return err
+}
+
+func (h expiringHandle) Put(key, value []byte) error {
+	h.previous.Delete(string(key))
+	return h.handle.Put(key, value)
+}
+
+func (h expiringHandle) Get(key, buf []byte) ([]byte, error) {
+	if end, ends := h.previous.Load(string(key)); ends && time.Now().After(end.(time.Time)) {
+		return nil, store.ErrNotFound
+	}
+	return h.handle.Get(key, buf)
+}
 
 // begin is called before each operation and returns the key that it is done to.
 func (h *handle) begin(key []byte) []byte {

@@ -289,6 +289,7 @@ var lies = map[string]lie{
 	"ignores-must-hit": {prepare: func(p *control.Prepare) { p.MustHitBelow = 0 }},
 	"ignores-loaded":   {prepare: func(p *control.Prepare) { p.LoadedRecords = 1 << 40 }},
 	"ignores-stride":   {rewrite: func(t *trace.Thread) { t.Stride = 0 }},
+	"ignores-pauses":   {rewrite: func(t *trace.Thread) { clear(t.Pauses) }},
 	"ignores-due":      {rewrite: func(t *trace.Thread) { clear(t.Due) }},
 	"ignores-limit":    {rewrite: func(t *trace.Thread) { t.Limit++ }},
 	"prints-after-run": {reply: func(r control.Request, line []byte) []byte {
@@ -574,6 +575,7 @@ func (p *proxy) rewrite(request *control.Prepare) error {
 		return nil // the honest worker says so, too
 	}
 	for i := range t.Threads {
+		t.Threads[i].Pauses = slices.Clone(t.Threads[i].Pauses)
 		t.Threads[i].Due = slices.Clone(t.Threads[i].Due) // the file is mapped read-only
 		p.lie.rewrite(&t.Threads[i])
 	}
