@@ -23,6 +23,9 @@ func replayOf(phases []*record.Phase) *recording.Fidelity {
 			worst.HitRates = f.HitRates
 		}
 		worst.Sent, worst.Speed = min(worst.Sent, f.Sent), min(worst.Speed, f.Speed)
+		if f.DelayNS > worst.DelayNS {
+			worst.DelayNS, worst.GapNS = f.DelayNS, f.GapNS
+		}
 		worst.Mix, worst.Sizes = max(worst.Mix, f.Mix), max(worst.Sizes, f.Sizes)
 		worst.Gaps, worst.Hits = max(worst.Gaps, f.Gaps), max(worst.Hits, f.Hits)
 	}

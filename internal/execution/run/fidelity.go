@@ -62,9 +62,24 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 			}
 			planned := float64(last - first)
 			f.Speed = speed * planned / max(elapsed-float64(first), planned)
+			f.DelayNS, f.GapNS = meanDelay(r.Operations), elapsed/float64(f.Sent)
 		}
 	}
 	return f
+}
+
+// meanDelay is how long after they were due operations began, in the mean: what response times have beyond
+// service times.
+func meanDelay(operations []record.Operation) float64 {
+	response, service, n := 0.0, 0.0, 0.0
+	for _, o := range operations {
+		if o.Response == nil || o.Service == nil || o.Response.Count() == 0 {
+			continue
+		}
+		done := float64(o.Response.Count())
+		response, service, n = response+done*o.Response.Mean(), service+done*o.Service.Mean(), n+done
+	}
+	return max(response-service, 0) / max(n, 1)
 }
 
 // keyBytes is the length of keys, of those that have one each.

@@ -101,3 +101,28 @@ func TestReplayWithoutAFile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Short recorded keys leave no room beside the trial's name on a server that outlives it.
+func TestReplayOnANamedServerHasKeysEnough(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("time,op,key,size\n")
+	for i := range 1000 {
+		fmt.Fprintf(&text, "%d,set,k%d,20\n", i, i%600)
+	}
+	file := filepath.Join(t.TempDir(), "short.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := "name: r\nstores: [{driver: memcached, endpoints: [\"127.0.0.1:11211\"]}, {driver: bbolt}]\ndurability: [D0, D1]\nkeys: {format: FORMAT}\n" +
+		"phases:\n  - {name: load, load: true}\n  - {name: replay, replay: " + file + "}\n"
+	for _, format := range []string{"decimal"} {
+		l, err := read.Source{Text: []byte(strings.Replace(e, "FORMAT", format, 1)), Name: "r.yaml"}.Load(fakeDrivers())
+		if err != nil {
+			t.Errorf("%s: %v", format, err)
+			continue
+		}
+		if limit := l.Experiment.Keys.IndexLimit(); limit < 600 {
+			t.Errorf("%s keys of %d bytes: %d of them", format, l.Experiment.Keys.Bytes, limit)
+		}
+	}
+}

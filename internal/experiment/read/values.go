@@ -60,6 +60,10 @@ func (r *resolver) namespace() *Error {
 	}
 	r.e.KeyNamespace = true
 	r.e.Keys.Prefix = experiment.KeyPlaceholder + r.e.Keys.Prefix
+	if least := len(r.e.Keys.Prefix) + keyBytesSafe; r.recordedKeyBytes() > 0 && r.file.Keys.Bytes == nil && r.e.Keys.Format == keyval.Binary && r.e.Keys.Bytes < least {
+		r.note("keys have %d bytes, 8 of which name the trial; recorded are %d", least, r.recordedKeyBytes())
+		r.e.Keys.Bytes = least
+	}
 	if err := r.e.Keys.Check(); err != nil {
 		return r.fail([]string{"keys"}, "on a server, keys begin with %d bytes that name the trial: %v", len(experiment.KeyPlaceholder), err)
 	}

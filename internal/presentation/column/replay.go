@@ -11,6 +11,7 @@ var replayed = []Column{
 	ofReplay("replay_sent", func(f *recording.Fidelity) float64 { return float64(f.Sent) }),
 	ofReplay("replay_recorded", func(f *recording.Fidelity) float64 { return float64(f.Recorded) }),
 	ofReplay("replay_speed", func(f *recording.Fidelity) float64 { return f.Speed }),
+	ofReplay("replay_delay_ns", func(f *recording.Fidelity) float64 { return f.DelayNS }),
 	ofReplay("replay_mix_differs", func(f *recording.Fidelity) float64 { return f.Mix }),
 	ofReplay("replay_sizes_differ", func(f *recording.Fidelity) float64 { return f.Sizes }),
 	ofReplay("replay_gaps_differ", func(f *recording.Fidelity) float64 { return f.Gaps }),

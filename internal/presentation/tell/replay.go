@@ -11,6 +11,9 @@ import (
 // tellsApart is the least difference of mixes and of lengths that is told.
 const tellsApart = 0.01
 
+// delayTold is which mean delay is told, of the mean gap: gaps then differ by more than is known.
+const delayTold = 0.1
+
 // replaysOf says of each table that replays a recording how far what was sent differs from it: of all
 // stores the worst.
 func replaysOf(tables []*facts.Table) (messages []finding.Message) {
@@ -31,6 +34,9 @@ func replaysOf(tables []*facts.Table) (messages []finding.Message) {
 			p.Sent, p.Speed = min(p.Sent, f.Sent), min(p.Speed, f.Speed)
 			if math.Abs(f.Speed-f.Asked) >= tellsApart*f.Asked && !f.Closed {
 				p.Asked = f.Asked
+			}
+			if f.DelayNS > delayTold*f.GapNS {
+				p.DelayNS = max(p.DelayNS, f.DelayNS)
 			}
 			p.Gaps, p.Hits = max(p.Gaps, f.Gaps), max(p.Hits, f.Hits)
 			if f.Mix >= tellsApart {
