@@ -102,6 +102,7 @@ func loadWith(t *testing.T, d read.Drivers, preset string, sets ...string) *expe
 
 func TestEveryPresetLoadsInEveryScale(t *testing.T) {
 	scales := map[string][]string{
+		"capacity": {"", "sql", "all"}, "capacity-embedded": {""},
 		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""}, "power-cut": {"", "full"}, "bindings": {"", "full", "rocksdb", "lmdb", "sqlite"},
 		"cache-get-set": {"", "larger", "full"}, "cache-clients": {"", "full"}, "sql-kv": {"", "larger", "full"}, "cart": {"", "larger", "full"},
 		"news-insert":  {"", "cap", "update", "queries", "full"},

@@ -44,6 +44,8 @@ type runFlags struct {
 	sets, mixes     []string
 	out, data       string
 	saveAs, replay  string
+	capacity        bool     // it is assay capacity
+	objectives      []string // of it
 	resume, dryRun  bool
 	describeWorkers bool
 	allowRemote     bool
@@ -55,9 +57,12 @@ type runFlags struct {
 	show            show
 }
 
+// fieldFlag is a flag for a field of an experiment.
+type fieldFlag struct{ name, path, help string }
+
 // fieldFlags are the flags for the fields of an experiment that people change most. "*" stands for
 // every measured phase.
-var fieldFlags = []struct{ name, path, help string }{
+var fieldFlags = []fieldFlag{
 	{"records", "records", "`number` of records that the load stores"},
 	{"values", "values.bytes", "`length` of values, such as 100 or 4KiB"},
 	{"threads", "threads", "`number` of threads"},
@@ -78,6 +83,23 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"seed", "seed", "`number` that all randomness is derived from"},
 }
 
+// capacityFlags are those of the fields of a search for a capacity.
+var capacityFlags = []fieldFlag{
+	{"from", "phases.*.capacity.from", "lowest `rate` that is tried, in operations a second (default 10)"},
+	{"to", "phases.*.capacity.to", "highest `rate` that is tried (default: no limit)"},
+	{"step", "phases.*.capacity.step", "least `duration` of a step at one rate (default 2s)"},
+	{"hold", "phases.*.capacity.hold", "`duration` of the last step, which confirms (default 10s)"},
+}
+
+// fields are the flags of fields that the command has.
+func (f *runFlags) fields() []fieldFlag {
+	if !f.capacity {
+		return fieldFlags
+	}
+	ofRates := func(field fieldFlag) bool { return slices.Contains([]string{"for", "operations", "rate"}, field.name) }
+	return slices.Concat(capacityFlags, slices.DeleteFunc(slices.Clone(fieldFlags), ofRates))
+}
+
 // fieldValues are what completion offers behind a flag for a field: all values, or the usual ones.
 var fieldValues = map[string][]string{
 	"durability": {"D0", "D1", "D2(100ms)", "D3", "D4"},
@@ -88,6 +110,8 @@ var fieldValues = map[string][]string{
 	"time":       {"1m", "5m", "30m"},
 	"for":        {"10s", "30s", "60s"},
 	"detect":     {"5%", "10%"},
+	"step":       {"2s", "5s"},
+	"hold":       {"10s", "60s"},
 	"agents":     {"local:2"},
 }
 
@@ -173,9 +197,18 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
+	f.flags(c)
+	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
+	return c
+}
+
+// flags adds the flags that assay run and assay capacity have.
+func (f *runFlags) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.mixes, "mix", nil, "what drivers do: `operation=weight`, several with commas between; a phase for each --mix")
-	c.Flags().StringVar(&f.replay, "replay", "", "recorded traffic that drivers play, in place of a mix: `file` of a form that assay profile knows")
-	for _, field := range fieldFlags {
+	if !f.capacity {
+		c.Flags().StringVar(&f.replay, "replay", "", "recorded traffic that drivers play, in place of a mix: `file` of a form that assay profile knows")
+	}
+	for _, field := range f.fields() {
 		c.Flags().String(field.name, "", field.help)
 		must(c.RegisterFlagCompletionFunc(field.name, cobra.FixedCompletions(fieldValues[field.name], cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -183,7 +216,6 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().StringVar(&f.saveAs, "save-as", "", "write the experiment, with all changes, to a new `file`")
 	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here, -2, -3 … where that is taken)")
 	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: in the run directory)")
-	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the settings, phases and trials, and the time and disk they take; run nothing (with --json too)")
 	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
 	c.Flags().StringVar(&f.nats, "nats", "", "NATS `server` by which agents on other machines join: nats://HOST:PORT (default: that of "+natsVariable+", or one is started, on loopback); a login stands in "+natsVariable+" alone")
@@ -201,12 +233,11 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	must(c.RegisterFlagCompletionFunc("set", completeFields))
 	must(c.MarkFlagDirname("out"))
 	must(c.MarkFlagDirname("data"))
-	return c
 }
 
 // changes returns what flags change of the experiment: those for one field first, then --set.
 func (f *runFlags) changes(flags *pflag.FlagSet) (changes []read.Change) {
-	for _, field := range fieldFlags {
+	for _, field := range f.fields() {
 		if given := flags.Lookup(field.name); given.Changed {
 			changes = append(changes, read.Change{Flag: "--" + field.name, Path: field.path, Value: given.Value.String()})
 		}
@@ -231,6 +262,11 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		return usage(err)
 	}
 	changes := f.changes(c.Flags())
+	if f.capacity {
+		if err := checkObjectives(f.objectives); err != nil {
+			return usage(err)
+		}
+	}
 	if f.dryRun && f.show.format != "text" && f.show.format != "json" {
 		return usage(fmt.Errorf("--dry-run prints text or JSON, not %s", f.show.format))
 	}
@@ -403,14 +439,21 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 				return read.Source{}, notADriver(argument, isFile(argument))
 			}
 		}
-		if f.replay != "" {
+		switch {
+		case f.replay != "":
 			return read.QuickReplay(args, f.mixes, f.replay, changes, server.Startable(programOf))
+		case f.capacity:
+			return read.QuickCapacity(args, f.mixes, f.objectives, changes, server.Startable(programOf))
 		}
 		return read.Quick(args, f.mixes, changes, server.Startable(programOf))
 	}
 	if f.replay != "" {
 		return read.Source{}, fmt.Errorf("--replay is for drivers, and %s is an experiment of its own\n"+
 			"a phase of it replays a recording by replay: %s", args[0], f.replay)
+	}
+	if f.capacity {
+		return read.Source{}, fmt.Errorf("assay capacity takes drivers, and %s is an experiment\n"+
+			"assay run does one whose phase has capacity: {objective: p99 < 5ms}", args[0])
 	}
 	if len(f.mixes) > 0 {
 		return read.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+

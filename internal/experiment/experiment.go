@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
+	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
 	"assay/store"
@@ -247,10 +248,14 @@ type Phase struct {
 	// Arrivals and Threads, which the phase then has not. A group begins From after the phase's start and
 	// ends Duration later; 0: with the phase, or with its Operations. None: the phase is one group
 	// without a name.
-	Groups []Phase       `json:"groups,omitempty"`
-	Faults []Fault       `json:"faults,omitempty"`  // in the order of their times
-	Replay *Replay       `json:"replay,omitempty"`  // in place of drawing operations: Mix, Operations and Rate follow from it
-	From   time.Duration `json:"from_ns,omitempty"` // of a group
+	Groups []Phase `json:"groups,omitempty"`
+	// Capacity is the search that the phase is, in steps of open load at rates of its own; Duration is then
+	// about how long it takes. Nil: it is none.
+	Capacity       *capacity.Asked `json:"capacity,omitempty"`
+	wholeStretches bool            // each stretch is one interval
+	Faults         []Fault         `json:"faults,omitempty"`  // in the order of their times
+	Replay         *Replay         `json:"replay,omitempty"`  // in place of drawing operations: Mix, Operations and Rate follow from it
+	From           time.Duration   `json:"from_ns,omitempty"` // of a group
 }
 
 // Think is a pause: always as long or, Exponential, as long as independent users think.

@@ -65,6 +65,7 @@ func (p Phase) Lasting(duration time.Duration) Phase {
 	share := float64(duration) / float64(p.Duration)
 	p.Duration, p.Groups = duration, slices.Clone(p.Groups)
 	p.Segments, p.Staircase = lastingSegments(p.Segments, share), lastingSteps(p.Staircase, share)
+	p.Capacity = lastingCapacity(p.Capacity, share)
 	for i := range p.Groups {
 		g := &p.Groups[i]
 		g.From = time.Duration(share * float64(g.From))

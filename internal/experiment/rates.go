@@ -112,6 +112,9 @@ type Interval struct {
 // Intervals parts each stretch of a rate over time evenly.
 func Intervals(segments []trace.Segment) []Interval { return Phase{Segments: segments}.Intervals() }
 
+// InWholeStretches reports whether each stretch is looked at as one interval.
+func (p Phase) InWholeStretches() bool { return p.wholeStretches }
+
 // Intervals parts each of the part's stretches evenly.
 func (p Phase) Intervals() (all []Interval) {
 	stretches := p.Stretches()
@@ -121,6 +124,9 @@ func (p Phase) Intervals() (all []Interval) {
 	width := max(stretches[len(stretches)-1].To/intervalsAbout, intervalMin)
 	for i, s := range stretches {
 		n := max((s.To-s.From+width/2)/width, 1)
+		if p.wholeStretches {
+			n = 1
+		}
 		for k := range n {
 			all = append(all, Interval{Stretch: i, From: s.From + (s.To-s.From)*k/n, To: s.From + (s.To-s.From)*(k+1)/n})
 		}

@@ -4,6 +4,7 @@ import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment/capacity"
 )
 
 // detectOverTime tells of a rate that changes over time what the store answered: above which rate
@@ -12,6 +13,12 @@ func detectOverTime(_ *record.Run, tables []*facts.Table) (found []finding.Findi
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		o := r.OverTime
 		if o == nil {
+			return
+		}
+		if c := r.Capacity; c != nil {
+			if c.Outcome != capacity.Found {
+				found = append(found, placed(t, r.Arm, facts.NoCapacity(t, r)))
+			}
 			return
 		}
 		if rise := o.Rises; rise != nil {

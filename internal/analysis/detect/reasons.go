@@ -12,6 +12,7 @@ var noRank = map[facts.ReasonKind]finding.Code{
 	facts.ReasonQuota: "no-rank quota", facts.ReasonUnsteady: "no-rank unsteady",
 	facts.ReasonFaults: "no-rank server-faults", facts.ReasonVain: "no-rank vain",
 	facts.ReasonHarness: "no-rank harness", facts.ReasonOpenLoad: "no-rank open-load",
+	facts.ReasonCapacity: "no-rank no-capacity",
 }
 
 // ReasonMessage states why a row has no rank.
@@ -19,7 +20,7 @@ func ReasonMessage(r facts.Reason) finding.Message {
 	if r.Told.Code != "" {
 		return r.Told
 	}
-	p := finding.NoRankParams{Code: noRank[r.Kind], Why: r.Why, Blocks: r.Blocks, Of: r.Of, Course: string(r.Course), Share: r.Share}
+	p := finding.NoRankParams{Code: noRank[r.Kind], Why: r.Why, Blocks: r.Blocks, Of: r.Of, Course: string(r.Course), Found: string(r.Found), Share: r.Share}
 	if r.Kind == facts.ReasonQuota {
 		p.Samples = facts.QuotaSamplesMin
 	}

@@ -66,7 +66,8 @@ type Figures struct {
 	Checked       *Checked    `json:"checked,omitempty"`
 	OverTime      *OverTime   `json:"over_time,omitempty"` // of a rate that changes over time
 
-	Replay *recording.Fidelity `json:"replay,omitempty"` // of recorded traffic: the worst of all blocks
+	Replay   *recording.Fidelity `json:"replay,omitempty"`   // of recorded traffic: the worst of all blocks
+	Capacity *Capacity           `json:"capacity,omitempty"` // of a search for one
 }
 
 // Ranking is what a row's rate comes to beside the others of its table.

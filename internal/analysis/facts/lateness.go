@@ -34,6 +34,10 @@ func LatenessOf(phases ...*record.Phase) (l Lateness, ok bool) {
 			l.words[word] += n
 		}
 		for _, op := range p.Operations {
+			if p.Capacity != nil { // whose latencies and lateness are those of one step
+				l.operations += op.Response.Count()
+				continue
+			}
 			l.operations += op.Done()
 		}
 		l.maxNS = max(l.maxNS, float64(p.LatenessMaxNS))

@@ -218,8 +218,14 @@ func latenciesIn(trials []trialOverTime, in func(t *trialOverTime, i int) bool) 
 			phases = append(phases, asPhase(chosen))
 		}
 	}
-	l = LatenciesOf(Refuse(phases...), phases...)
+	l = meanLatencies(phases)
 	l.FromDue = l.FromDue && trials[0].stretches[0].Threads == 0
+	return l
+}
+
+// meanLatencies are means over phases of one operation each, without what any of them refuses.
+func meanLatencies(phases []*record.Phase) Latencies {
+	l := LatenciesOf(Refuse(phases...), phases...)
 	for k := range l.Points {
 		point := &l.Points[k]
 		if point.Quantile == 1 {

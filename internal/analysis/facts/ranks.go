@@ -12,6 +12,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/plan"
 )
 
@@ -131,16 +132,24 @@ func References(rows []*Row) (at []int) {
 // it is known which rows are compared.
 func (t *Table) estimate() {
 	rows := t.Comparable()
-	for i, e := range stat.Estimates(t.Values(rows, RateOfTrial), stat.Options{}) {
+	for i, e := range stat.Estimates(t.Values(rows, RateOfTrial), stat.Options{Resolution: t.resolution()}) {
 		rows[i].setRate(e)
 	}
 	for _, r := range t.Rows {
 		if !r.HasGood() && len(r.Used()) > 0 {
-			r.setRate(stat.Estimates(t.Values([]*Row{r}, RateOfTrial), stat.Options{})[0])
+			r.setRate(stat.Estimates(t.Values([]*Row{r}, RateOfTrial), stat.Options{Resolution: t.resolution()})[0])
 			t.averageLatencies([]*Row{r})
 		}
 	}
 	t.averageLatencies(rows)
+}
+
+// resolution is the relative step of rates that the table can tell; 0: they are exact.
+func (t *Table) resolution() float64 {
+	if t.Work.Capacity != nil {
+		return capacity.Resolution
+	}
+	return 0
 }
 
 func (r *Row) setRate(e stat.Estimate) {
@@ -204,7 +213,7 @@ func (t *Table) compare() (ofTwin stat.TwinTable, known bool) {
 	t.Best, t.Group, t.undecided = nil, nil, nil
 	position := map[*Row]int{}
 	options := LookOptions(t.Run)
-	options.Twins = t.Twins
+	options.Twins, options.Resolution = t.Twins, t.resolution()
 	for i, r := range rows {
 		position[r] = i
 		if r.Standing != Ranked {
@@ -374,6 +383,9 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 	}
 	if t.Open && used > 0 {
 		add(Reason{Kind: ReasonOpenLoad})
+	}
+	if c := r.Capacity; c != nil && c.Outcome != capacity.Found {
+		add(Reason{Kind: ReasonCapacity, Found: c.Outcome, Blocks: c.Blocks, Of: c.Of})
 	}
 	for _, m := range taken {
 		add(Reason{Kind: ReasonGrave, Told: m})

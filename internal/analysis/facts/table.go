@@ -9,6 +9,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/plan"
 )
 
@@ -106,9 +107,11 @@ type Observation struct {
 
 	Course *TrialCourse // what its rate did over time; nil: no samples
 
-	Rate    *float64 // operations a second that ended well; nil: the phase did not end
-	Steady  bool     // rate is that after the warm-up; otherwise that of the whole phase
-	perItem float64  // items of an operation; 0: it has none
+	Rate   *float64 // operations a second that ended well; nil: the phase did not end
+	Steady bool     // rate is that after the warm-up; otherwise that of the whole phase
+	// Fitted is what a search for a capacity came to, whose Rate is then the capacity; nil: it was none.
+	Fitted  *capacity.Fitted
+	perItem float64 // items of an operation; 0: it has none
 
 	latencies *Latencies // once asked for
 }
@@ -119,12 +122,13 @@ func (r *Row) CeilingArm() string { return r.ceilingArm }
 // Reason is why a row can't be ranked.
 type Reason struct {
 	Kind       ReasonKind
-	Blocks, Of int             // in how many blocks, of ReasonIdle, ReasonQuota, ReasonUnsteady and ReasonFaults
-	Course     series.Kind     // of ReasonUnsteady
-	Share      float64         // of an operation that is the harness, of ReasonHarness; of operations that had nothing to do, of ReasonVain
-	Why        string          // of ReasonLeftOut, in the driver's words
-	Cause      finding.Code    // of ReasonEnded, where the trial has one
-	Told       finding.Message // of those that have words already: what the trial says, or the grave finding
+	Blocks, Of int              // in how many blocks, of ReasonIdle, ReasonQuota, ReasonUnsteady and ReasonFaults
+	Course     series.Kind      // of ReasonUnsteady
+	Found      capacity.Outcome // of ReasonCapacity
+	Share      float64          // of an operation that is the harness, of ReasonHarness; of operations that had nothing to do, of ReasonVain
+	Why        string           // of ReasonLeftOut, in the driver's words
+	Cause      finding.Code     // of ReasonEnded, where the trial has one
+	Told       finding.Message  // of those that have words already: what the trial says, or the grave finding
 }
 
 // Same reports whether two reasons are one, whatever their figures.
@@ -151,6 +155,7 @@ const (
 	ReasonVain   // deletes had removed the records that operations were to find
 	ReasonHarness
 	ReasonOpenLoad
+	ReasonCapacity // the search found something else than a capacity
 )
 
 // Lacks reports whether a reason of a kind speaks against the row's rank.

@@ -32,6 +32,18 @@ func observeTrial(run *record.Run, planned plan.Trial, phase experiment.Phase) *
 	if o.Phase == nil || o.Phase.ElapsedNS <= 0 {
 		return o
 	}
+	if phase.Capacity != nil {
+		o.Course = nil // the search asked for each of its rates
+		if o.Phase.Capacity == nil {
+			return o
+		}
+		fitted := o.Phase.Capacity.Fitted(phase.Capacity.Objectives)
+		o.Fitted = &fitted
+		if fitted.Rate > 0 {
+			o.Rate = &fitted.Rate
+		}
+		return o
+	}
 	rate, steady := RateOf(o.Phase, o.Course, o.State, phase)
 	o.Rate, o.Steady = &rate, steady
 	good := goodOf(o.Phase)
@@ -63,6 +75,12 @@ func RateOf(p *record.Phase, c *TrialCourse, state record.State, phase experimen
 func TrialRate(e *experiment.Experiment, planned plan.Trial, t *record.Trial, samples []record.Sample) *float64 {
 	for i, p := range slices.Backward(t.Phases) {
 		at := slices.IndexFunc(e.Phases, func(of experiment.Phase) bool { return of.Name == p.Name })
+		if at >= 0 && p.Capacity != nil && e.Phases[at].Capacity != nil {
+			if fitted := p.Capacity.Fitted(e.Phases[at].Capacity.Objectives); fitted.Rate > 0 {
+				return &fitted.Rate
+			}
+			return nil
+		}
 		if at >= 0 && p.Measured && p.ElapsedNS > 0 {
 			rate, _ := RateOf(&t.Phases[i], courseOf(func() []record.Sample { return samples }, e.Phases[at]), t.State, e.Phases[at])
 			return &rate

@@ -20,7 +20,7 @@ var _ = register(
 			Replay: "replay of cache.csv", Operations: 200_000}},
 		Says: `{{if has .replay}}{{.replay}}: {{end}}{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
 			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
-			`{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{if has .think}} ({{.think}} of think time){{end}}{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
+			`{{if has .objectives}}, searched for the highest rate at {{.objectives}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{if has .think}} ({{.think}} of think time){{end}}{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}{{end}}`},
 	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"},
 		Says: `{{plural .records "record" ""}} of {{.bytes}}`},
 	Entry{Example: ConditionEmptyParams{Bytes: "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
@@ -75,6 +75,22 @@ var _ = register(
 		Says: `harness-bound: {{percent .share}} of each operation is the harness`},
 	Entry{Example: NoRankParams{Code: "no-rank open-load"}, Says: `open load: the experiment set the rate; compare latencies`},
 
+	Entry{Example: NoRankParams{Code: "no-rank no-capacity", Found: "at least", Blocks: 3, Of: 3},
+		Also: []Parameters{
+			NoRankParams{Code: "no-rank no-capacity", Found: "client", Blocks: 2, Of: 3}, NoRankParams{Code: "no-rank no-capacity", Found: "below", Blocks: 3, Of: 3},
+			NoRankParams{Code: "no-rank no-capacity", Found: "cliff", Blocks: 3, Of: 3}, NoRankParams{Code: "no-rank no-capacity", Found: "recovery", Blocks: 3, Of: 3},
+			NoRankParams{Code: "no-rank no-capacity", Found: "declines", Blocks: 3, Of: 3}, NoRankParams{Code: "no-rank no-capacity", Found: "unstable", Blocks: 3, Of: 3},
+			NoRankParams{Code: "no-rank no-capacity", Found: "unfinished", Blocks: 3, Of: 3}},
+		Says: `no capacity in {{.blocks}} of {{plural .of "block" ""}}: ` +
+			`{{if eq .found "at least"}}the objectives hold at the highest rate that was tried` +
+			`{{else if eq .found "client"}}the client is too slow to break the objectives` +
+			`{{else if eq .found "below"}}the objectives hold at no rate` +
+			`{{else if eq .found "cliff"}}throughput collapses above it` +
+			`{{else if eq .found "recovery"}}the store does not recover from overload` +
+			`{{else if eq .found "declines"}}the store gets slower during the search` +
+			`{{else if eq .found "unstable"}}the objectives hold and break at the same rates` +
+			`{{else}}the search did not end{{end}}`},
+
 	Entry{Example: LatencyDispatchLate, Says: `operations began late: more than a tenth of these percentiles is the harness's delay`},
 	Entry{Example: LatencyNotBegun, Says: `operations that were due were never begun; these percentiles leave them out`},
 	Entry{Example: LatencyTooFewParams{Quantiles: []string{"p99.9", "p99.99"}}, Says: `too few operations for {{list .quantiles}}`},
@@ -103,6 +119,7 @@ type DoingParams struct {
 	Theta      float64 `param:"omitempty"`
 	Rate       float64
 	OverTime   string `param:"omitempty"` // what the rate does, where it changes
+	Objectives string `param:"omitempty"` // of a search for a capacity
 	Arrivals   string `param:"omitempty"` // how the operations of the rate are spread in time
 	Think      string `param:"omitempty"` // for how long threads of closed load pause
 	Queries    string `param:"omitempty"`
@@ -199,7 +216,7 @@ func (TrialMissingParams) code() Code { return "no-result missing" }
 // NoRankParams are of why an arm has no rank in a table.
 type NoRankParams struct {
 	Code                Code    `param:"-"`
-	Why, Course         string  `param:"omitempty"`
+	Why, Course, Found  string  `param:"omitempty"` // Found is an outcome of a search for a capacity
 	Blocks, Of, Samples int     `param:"omitempty"`
 	Share               float64 `param:"omitempty"`
 }

@@ -113,7 +113,7 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 	if !mayMiss { // reading back tells what such a store has lost for good
 		mark(finding.MarkLost, lost, "lost")
 	}
-	if len(p.Faults) == 0 { // which is what the phase asks for: see detect
+	if len(p.Faults) == 0 && (p.Capacity == nil || !p.Capacity.MayFail) { // which is what the phase asks for: see detect
 		mark(finding.MarkFailed, failed, "error", "timeout")
 	}
 	if p.EndedBy != EndedInterrupted { // whoever stopped it knows why

@@ -204,6 +204,8 @@ type Phase struct {
 	Milestones *Milestones `json:"milestones,omitempty"` // nil: the experiment asks for none
 	// Intervals are what became of a rate that changes over time; none: it does not.
 	Intervals []Interval `json:"intervals,omitempty"`
+	// Capacity is the search that the phase was; nil: it was none.
+	Capacity *Capacity `json:"capacity,omitempty"`
 
 	Fidelity *recording.Fidelity `json:"fidelity,omitempty"` // of a replay: how far what was sent differs from what was recorded
 

@@ -74,7 +74,7 @@ func (t *trial) readAgain(ctx context.Context, indexes []uint64, back *readBack)
 		}
 	}
 	number := removeNumber - 1 - t.readBacks
-	if back.gaveUp || len(failed) == 0 || len(failed) == len(indexes) || number <= len(t.run.experiment.Phases) {
+	if back.gaveUp || len(failed) == 0 || len(failed) == len(indexes) || number <= t.numbers() {
 		return nil
 	}
 	again, err := t.readBack(ctx, failed, record.FinalCheckPhase, number)

@@ -20,7 +20,7 @@ func (t *trial) readUpdatesBack(ctx context.Context, p *experiment.Phase, phase 
 	}
 	lineages := history.NewLineages(t.past.phases[len(t.past.phases)-1].History)
 	keys, number := lineages.Keys(), removeNumber-1-t.readBacks
-	if len(keys) == 0 || number <= len(t.run.experiment.Phases) {
+	if len(keys) == 0 || number <= t.numbers() {
 		return nil
 	}
 	t.readBacks++

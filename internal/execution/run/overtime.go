@@ -25,6 +25,7 @@ type overTime struct {
 	threads   []threadOverTime
 	lanes     []laneOverTime
 	counted   []int // slots that a rate counts
+	exact     bool  // response times are kept as they are counted
 	closed    bool  // its threads change, and nothing is due: what ends is of the interval in which it does
 
 	at   int64 // of the last look
@@ -57,7 +58,7 @@ func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot in
 	if len(planned) == 0 {
 		return nil
 	}
-	o := &overTime{file: file, begin: int64(asked.From), at: int64(asked.From), closed: len(asked.Staircase) > 0}
+	o := &overTime{file: file, begin: int64(asked.From), at: int64(asked.From), closed: len(asked.Staircase) > 0, exact: asked.InWholeStretches()}
 	for _, i := range planned {
 		o.intervals = append(o.intervals, record.Interval{Stretch: i.Stretch, FromNS: o.begin + int64(i.From), ToNS: o.begin + int64(i.To), Response: histogram.New()})
 	}
@@ -226,7 +227,11 @@ func (o *overTime) lookAtLane(lane *laneOverTime, ended []int, c *counters.File)
 	carry := make([]float64, len(shares))
 	for b, n := range now {
 		if n > lane.response[b] {
-			deal(n-lane.response[b], shares, carry, func(k int, part uint64) { o.intervals[k].Response.Counts[coarse(b)] += part })
+			bucket := b
+			if !o.exact {
+				bucket = coarse(b)
+			}
+			deal(n-lane.response[b], shares, carry, func(k int, part uint64) { o.intervals[k].Response.Counts[bucket] += part })
 		}
 	}
 	lane.response = now

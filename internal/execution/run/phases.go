@@ -18,11 +18,25 @@ import (
 	"assay/store"
 )
 
+// place is where a phase stands in its trial.
+type place struct {
+	position int  // among the experiment's phases
+	number   int  // that its versions have: position + 1, but of the steps of a search
+	step     bool // of a search for a capacity
+}
+
 // phase runs one phase and adds its result to the trial's.
 func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int) error {
 	does := t.plan.Phase(*asked)
-	p := &does
-	in, err := t.input(p, position)
+	if does.Capacity != nil {
+		return t.searchCapacity(ctx, &does, position)
+	}
+	return t.phaseAt(ctx, &does, place{position: position, number: position + 1}, t.result.addPhase)
+}
+
+// phaseAt runs a phase, or a step of one, and gives add its result.
+func (t *trial) phaseAt(ctx context.Context, p *experiment.Phase, at place, add func(*record.Phase, [][]finding.Message)) error {
+	in, err := t.input(p, at)
 	if err != nil {
 		return err
 	}
@@ -48,7 +62,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		runErr = fmt.Errorf("the store stopped answering before all records were loaded: %s", out.gaveUp)
 	}
 	if out.died || p.Load && out.gaveUp != "" {
-		t.result.addPhase(result, out.problems)
+		add(result, out.problems)
 		return runErr
 	}
 	if runErr == nil && t.store.Description.Kind != store.None {
@@ -57,7 +71,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if runErr == nil {
 		runErr = t.readUpdatesBack(ctx, p, result)
 	}
-	t.result.addPhase(result, out.problems)
+	add(result, out.problems)
 	if runErr != nil {
 		return runErr
 	}
@@ -80,15 +94,15 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 }
 
 // input makes what a phase gets, and readies the store for it.
-func (t *trial) input(p *experiment.Phase, position int) (*phaseInput, error) {
-	made, err := t.traces().make(p, position)
+func (t *trial) input(p *experiment.Phase, at place) (*phaseInput, error) {
+	made, err := t.traces(at).make(p, at)
 	if t.clients.Context.Err() != nil {
 		return nil, clients.ErrInterrupted
 	}
 	if err != nil {
 		return nil, ownFault{fmt.Errorf("making the trace: %w", err)}
 	}
-	file, number := made.file, position+1
+	file, number := made.file, at.number
 	if p.Load {
 		number = 0
 	}
@@ -141,6 +155,8 @@ func (t *trial) inputOf(p *experiment.Phase, made phaseTrace, request *control.P
 
 // keepSample writes a line of the series, and keeps what the trial's rate is made of.
 func (t *trial) keepSample(s record.Sample) error {
+	s.At += t.seriesAt
+	t.sampledTo = s.At
 	err := t.writer.Sample(s)
 	if err == nil || record.IsFull(err) {
 		t.rates = append(t.rates, record.Sample{Phase: s.Phase, At: s.At, Seconds: s.Seconds, Operations: s.Operations, Bad: s.Bad,
@@ -178,10 +194,10 @@ func layoutOf(p *experiment.Phase, cell experiment.Cell, threads int) []int {
 }
 
 // traces makes the trial's traces, as far as it is by now.
-func (t *trial) traces() *traces {
+func (t *trial) traces(at place) *traces {
 	made := &traces{content: t.content, past: &t.past, seed: t.plan.Seed, endpoints: len(t.tested.endpoints()),
 		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.Context.Err}
-	if t.run.hub == nil { // agents make theirs of the specs
+	if t.run.hub == nil && !at.step { // agents make theirs of the specs, and no other arm has a step's rate
 		made.kept = t.run.kept.of(t.plan.Block)
 	}
 	return made

@@ -37,8 +37,8 @@ type phaseTrace struct {
 
 // make makes a phase's operations. All arms of a cell in a block have the same seed, so that
 // they do the same.
-func (t *traces) make(p *experiment.Phase, position int) (phaseTrace, error) {
-	specs, err := t.specs(p, position)
+func (t *traces) make(p *experiment.Phase, at place) (phaseTrace, error) {
+	specs, err := t.specs(p, at)
 	if err != nil {
 		return phaseTrace{}, err
 	}
@@ -54,24 +54,24 @@ func (t *traces) make(p *experiment.Phase, position int) (phaseTrace, error) {
 			return phaseTrace{}, err
 		}
 	}
-	made.keys = t.recordKeys(p, made.file, position)
+	made.keys = t.recordKeys(p, made.file, at.number-1)
 	made.room = historyRoom(made.file)
 	if specs[0].RecordFinds {
-		made.room += made.file.MarkFinds(keyval.Mix(t.seed^uint64(position+1)<<48), t.findsMost(made.file))
+		made.room += made.file.MarkFinds(keyval.Mix(t.seed^uint64(at.number)<<48), t.findsMost(made.file))
 	}
 	return t.kept.keep(made)
 }
 
 // specs returns what the groups of a phase do.
-func (t *traces) specs(p *experiment.Phase, position int) (groups []trace.Spec, err error) {
+func (t *traces) specs(p *experiment.Phase, at place) (groups []trace.Spec, err error) {
 	for i, part := range p.Parts() {
 		s, err := t.spec(&part, len(p.Groups) > 0)
 		if err != nil {
 			return nil, err
 		}
-		s.Expires = t.experiment.ExpiresBy(position)
-		s.Deleted = t.deletedBefore(position) || len(p.Groups) > 0 && deletes(*p)
-		s.Seed = keyval.Mix(t.seed ^ uint64(position)<<32 ^ uint64(i)<<48)
+		s.Expires = t.experiment.ExpiresBy(at.position)
+		s.Deleted = t.deletedBefore(at.position) || at.step && deletes(*p) || len(p.Groups) > 0 && deletes(*p)
+		s.Seed = keyval.Mix(t.seed ^ uint64(at.number-1)<<32 ^ uint64(i)<<48)
 		groups = append(groups, s)
 	}
 	return groups, nil

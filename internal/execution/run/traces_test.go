@@ -40,7 +40,7 @@ func TestTheSameSeedMakesTheSameTrace(t *testing.T) {
 	t.Parallel()
 	p := experiment.Phase{Name: "mixed", Mix: map[string]float64{"read": 1, "update": 1}, Operations: 64, Order: experiment.Order{Distribution: "uniform"}}
 	digest := func(position int) string {
-		made, err := tracesOf(1000, p, p).make(&p, position)
+		made, err := tracesOf(1000, p, p).make(&p, place{position: position, number: position + 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestTracesEndWithTheUser(t *testing.T) {
 	one := tracesOf(1000, p)
 	one.entries = 1 << 18
 	one.stopped = func() error { return stopped }
-	if _, err := one.make(&p, 0); !errors.Is(err, stopped) {
+	if _, err := one.make(&p, place{number: 1}); !errors.Is(err, stopped) {
 		t.Errorf("%v", err)
 	}
 }
@@ -93,7 +93,7 @@ func TestArmsOfABlockShareTheirTraces(t *testing.T) {
 		t.Helper()
 		one := tracesOf(1000, p)
 		one.cell.ValueBytes, one.seed, one.past.fresh, one.kept = 100, seed, fresh, kept.of(block)
-		made, err := one.make(&p, 0)
+		made, err := one.make(&p, place{number: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func (f *fitting) stretch(share float64) {
 		if asked.Unmeasured {
 			length = max(length, min(asked.Duration, phaseStep))
 		} else {
-			length = max(length, f.phaseMin)
+			length = max(length, asked.ShortestMeasured(f.phaseMin))
 		}
 		if share == 1 {
 			length = max(length, asked.Duration)

@@ -52,6 +52,10 @@ const ceilingMax = time.Second
 // Under open load, arrivals end with the phase, and so does a null driver.
 func (t Trial) Phase(p experiment.Phase) experiment.Phase {
 	open := slices.ContainsFunc(p.Parts(), func(part experiment.Phase) bool { return part.Rate > 0 })
+	if t.Role == Ceiling && p.Capacity != nil {
+		p.Duration = time.Duration(p.Capacity.QuickSeconds() * float64(time.Second))
+		return p
+	}
 	if t.Role == Ceiling && !open {
 		return p.Lasting(min(p.Duration, ceilingMax))
 	}

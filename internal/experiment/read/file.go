@@ -172,11 +172,12 @@ type PhaseFile struct {
 	Name string `yaml:"name" jsonschema_description:"The phase's name."`
 	Load bool   `yaml:"load" jsonschema_description:"Store every record once; the first phase only. Default: false."`
 	WorkFile
-	Replay     *ReplayFile `yaml:"replay" jsonschema_description:"In place of a mix: recorded requests, at their times. A file's name, or a table."`
-	Groups     []GroupFile `yaml:"groups" jsonschema_description:"Groups of clients that work at the same time, in place of a mix."`
-	Unmeasured bool        `yaml:"unmeasured" jsonschema_description:"Run, count and check it, but keep it out of the tables: a warm-up. Default: false."`
-	Faults     []FaultFile `yaml:"faults" jsonschema_description:"What happens to servers meanwhile: {at: 10s, kill: node 2}, {at: 25s, start: node 2}; freeze and cut likewise."`
-	Optional   bool        `yaml:"optional" jsonschema_description:"A store that can't do the phase leaves it out, and is shown so. Default: false, such a store is refused in the whole cell."`
+	Replay     *ReplayFile   `yaml:"replay" jsonschema_description:"In place of a mix: recorded requests, at their times. A file's name, or a table."`
+	Groups     []GroupFile   `yaml:"groups" jsonschema_description:"Groups of clients that work at the same time, in place of a mix."`
+	Capacity   *CapacityFile `yaml:"capacity" jsonschema_description:"In place of a rate and a length: search for the highest rate at which objectives hold, such as {objective: p99 < 5ms}."`
+	Unmeasured bool          `yaml:"unmeasured" jsonschema_description:"Run, count and check it, but keep it out of the tables: a warm-up. Default: false."`
+	Faults     []FaultFile   `yaml:"faults" jsonschema_description:"What happens to servers meanwhile: {at: 10s, kill: node 2}, {at: 25s, start: node 2}; freeze and cut likewise."`
+	Optional   bool          `yaml:"optional" jsonschema_description:"A store that can't do the phase leaves it out, and is shown so. Default: false, such a store is refused in the whole cell."`
 }
 
 // WorkFile is what the clients of a phase, or of one of its groups, do.

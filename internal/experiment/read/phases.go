@@ -58,10 +58,10 @@ func (r workResolver) phase(i int, p PhaseFile) (experiment.Phase, *Error) {
 	if err := r.phaseName(p); err != nil {
 		return experiment.Phase{}, err
 	}
-	if p.Replay != nil {
+	if p.Replay != nil && p.Capacity == nil {
 		return r.replayed(i, p)
 	}
-	if len(p.Groups) > 0 {
+	if len(p.Groups) > 0 && p.Capacity == nil {
 		return r.grouped(p)
 	}
 	if err := r.request(&p); err != nil {
@@ -75,7 +75,7 @@ func (r workResolver) phase(i int, p PhaseFile) (experiment.Phase, *Error) {
 	if err := r.loadOrMix(i, p); err != nil {
 		return experiment.Phase{}, err
 	}
-	if !p.Load && p.For == 0 && orCount64(p.Operations, 0) == 0 && !p.Rate.changes() && !p.Threads.changes() {
+	if !p.Load && p.Capacity == nil && p.For == 0 && orCount64(p.Operations, 0) == 0 && !p.Rate.changes() && !p.Threads.changes() {
 		return experiment.Phase{}, r.fail(r.in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
 	}
 	return r.work(p, asked)
@@ -87,7 +87,7 @@ func (r workResolver) work(p PhaseFile, asked []experiment.AskedQuery) (experime
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
 		Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
-	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.batch, r.scan, r.order, r.ttl, r.think} {
+	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
 		if err := part(p, &resolved); err != nil {
 			return experiment.Phase{}, err
 		}

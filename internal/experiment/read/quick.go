@@ -20,11 +20,26 @@ const (
 // Quick returns the experiment that compares drivers, each as armArgument has it, with
 // a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
 func Quick(drivers, mixes []string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
-	return QuickReplay(drivers, mixes, "", changes, programOf)
+	return quick(drivers, mixes, "for: "+quickFor, "", changes, programOf)
 }
 
 // QuickReplay does so with a phase that replays a recording, after those of the mixes.
 func QuickReplay(drivers, mixes []string, replay string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+	return quick(drivers, mixes, "for: "+quickFor, replay, changes, programOf)
+}
+
+// QuickCapacity returns the experiment that searches for the capacities of drivers, likewise.
+func QuickCapacity(drivers, mixes, objectives []string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+	var quoted []string
+	for _, o := range objectives {
+		quoted = append(quoted, yamlText(o, true))
+	}
+	return quick(drivers, mixes, fmt.Sprintf("capacity: {objective: [%s]}", strings.Join(quoted, ", ")), "", changes, programOf)
+}
+
+// quick returns an experiment whose phases end, or search, as a field says. replay is a recording that is
+// played after them; "": none is.
+func quick(drivers, mixes []string, ends, replay string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
 	if len(mixes) == 0 && replay == "" {
 		mixes = []string{quickMix}
 	}
@@ -60,7 +75,7 @@ func QuickReplay(drivers, mixes []string, replay string, changes []Change, progr
 			name = fmt.Sprintf("mix-%d", len(phases)+1)
 		}
 		phaseNames = append(phaseNames, name)
-		phases = append(phases, fmt.Sprintf("  - {name: %s, mix: {%s}, for: %s}\n", name, strings.Join(fields, ", "), quickFor))
+		phases = append(phases, fmt.Sprintf("  - {name: %s, mix: {%s}, %s}\n", name, strings.Join(fields, ", "), ends))
 		questions = append(questions, parsed.MixText())
 	}
 	records := "records: " + quickRecords + "\n"
@@ -75,6 +90,8 @@ func QuickReplay(drivers, mixes []string, replay string, changes []Change, progr
 	}
 	question := "How fast is " + names[0]
 	switch last := len(names) - 1; {
+	case strings.HasPrefix(ends, "capacity"):
+		question = "How much does each take: " + strings.Join(names, ", ")
 	case last == 1:
 		question = "Which is faster, " + names[0] + " or " + names[1]
 	case last > 1:

@@ -111,7 +111,7 @@ func (f *RateForm) hasEnd() bool {
 // rate resolves how many operations a second a phase or group is asked for.
 func (r workResolver) rate(p PhaseFile, resolved *experiment.Phase) *Error {
 	if p.Rate == nil {
-		if p.Arrivals != "" {
+		if p.Arrivals != "" && p.Capacity == nil {
 			return r.fail(r.in("arrivals"), "the phase %s has no rate: arrivals spread the operations of a rate", p.Name).
 				hint("expected rate: OPERATIONS_A_SECOND beside it")
 		}

@@ -282,6 +282,11 @@ func (ClientsForm) JSONSchema() *jsonschema.Schema {
 	tasks.AnyOf = append(tasks.AnyOf, &jsonschema.Schema{Type: "array", Items: step, MinItems: &one})
 	return tasks
 }
+func (ObjectivesForm) JSONSchema() *jsonschema.Schema {
+	one, most := uint64(1), uint64(objectivesMax)
+	objective := &jsonschema.Schema{Type: "string", Pattern: `^\s*(p[0-9.]+|mean|errors|misses)\s*<=?\s*[0-9.]+\s*[a-zµ%]*\s*$`}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{objective, {Type: "array", Items: objective, MinItems: &one, MaxItems: &most}}}
+}
 func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		enumOf([]string{"D0", "D1", "D3", "D4"}), {Type: "string", Pattern: `^D2\([0-9a-zµ.]+\)$`},

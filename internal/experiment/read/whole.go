@@ -106,7 +106,7 @@ func (r whole) sampled() *Error {
 	}
 	for p := range r.parts() {
 		switch {
-		case p.Rate > 0:
+		case p.Rate > 0 || p.Capacity != nil:
 			return fail(fmt.Sprintf("phase %s has a rate, and the clock is read for each due time", p.Name))
 		case len(p.Request) > 0:
 			return fail(fmt.Sprintf("the times of the requests of phase %s are made of those of their steps", p.Name))

@@ -142,6 +142,11 @@ func (p page) OverTime(t model.Table) bool {
 	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && r.Standing != model.Reference })
 }
 
+// Moments reports whether it is known what became of a rate over time.
+func (p page) Moments(t model.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && len(r.OverTime.Moments) > 0 })
+}
+
 // Queued reports whether operations were due and not begun at some time.
 func (p page) Queued(t model.Table) bool {
 	return slices.ContainsFunc(t.Rows, func(r model.Row) bool {

@@ -13,6 +13,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/base/secret"
 	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
@@ -64,6 +65,9 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	}
 	if p.Think.Mean > 0 {
 		does.Think = p.Think.String()
+	}
+	if p.Capacity != nil {
+		does.Objectives, does.Arrivals = capacity.Texts(p.Capacity.Objectives), string(cmp.Or(p.Arrivals, trace.Poisson))
 	}
 	if p.Replay != nil {
 		does.Replay = p.Replay.Text()

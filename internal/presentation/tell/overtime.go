@@ -17,7 +17,7 @@ func overTimeOf(tables []*facts.Table) (messages []finding.Message) {
 	for _, t := range tables {
 		var rows []*facts.Row
 		for _, r := range t.Rows {
-			if r.Role == plan.Measured && r.OverTime != nil {
+			if r.Role == plan.Measured && r.OverTime != nil && r.Capacity == nil {
 				rows = append(rows, r)
 			}
 		}

@@ -46,6 +46,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	all := placesOf(slices.Concat(tables...))
 	s.Answer = append(s.Answer, answeredBy(r, all)...) // what was lost comes before how soon a rate was back
 	s.Answer = append(s.Answer, recoveriesOf(slices.Concat(tables...))...)
+	s.Answer = append(s.Answer, capacitiesOf(slices.Concat(tables...))...)
 	s.Answer = append(s.Answer, overTimeOf(slices.Concat(tables...))...)
 	s.Answer = append(s.Answer, replaysOf(slices.Concat(tables...))...)
 	s.Checked, s.Badges = checkedOf(runs)

@@ -1,0 +1,234 @@
+package facts
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
+)
+
+// Capacity is what searches for a capacity found of a row, over its blocks. Its rate is the row's.
+type Capacity struct {
+	Objectives []capacity.Objective `json:"objectives"`
+	Outcome    capacity.Outcome     `json:"outcome"` // what most blocks show
+	Blocks     int                  `json:"blocks"`  // so many of them
+	Of         int                  `json:"of_blocks"`
+	// Rate is what the outcome's words are about, the median of its blocks, in operations a second: of a
+	// capacity see the row's rate.
+	Rate float64 `json:"rate"`
+	// Each is where each objective breaks by itself, and last where the store falls behind: medians of
+	// blocks in operations a second; nil: at no rate that was tried.
+	Each []*float64 `json:"each"`
+	Held *Held      `json:"held,omitempty"` // nil: in no block did a last step hold
+	// ClosedRate is what closed load did before the search, and ClosedNS its latencies at the objectives'
+	// percentiles (0: of another objective), medians of blocks.
+	ClosedRate *float64      `json:"closed_rate,omitempty"`
+	ClosedNS   []float64     `json:"closed_ns,omitempty"`
+	Limit      CapacityLimit `json:"limited_by"`
+}
+
+// Held is what the last steps of searches confirm.
+type Held struct {
+	Rate    float64 `json:"rate"`    // operations a second: the lowest of the blocks in which one held
+	Seconds float64 `json:"seconds"` // how long each of them took at least
+	Blocks  int     `json:"blocks"`
+}
+
+// LimitKind is what limits a store at its capacity, as far as it is seen.
+type LimitKind string
+
+// The kinds.
+const (
+	LimitClient  LimitKind = "client"  // it began operations too late
+	LimitMachine LimitKind = "machine" // client and server together used all CPUs
+	LimitServer  LimitKind = "server"  // it used a CPU of its own, or several, whole
+	LimitNone    LimitKind = "none"    // none is seen
+)
+
+// CapacityLimit is what was used by the steps next to the capacity, medians of blocks.
+type CapacityLimit struct {
+	Kind       LimitKind `json:"kind"`
+	ClientCPUs *float64  `json:"client_cpus,omitempty"` // of an embedded store, with the store; nil: not measured
+	ServerCPUs *float64  `json:"server_cpus,omitempty"`
+	CPUs       int       `json:"cpus,omitempty"` // of the machine; 0: not recorded
+}
+
+// bandsOfCapacity is how many bands a curve has at most.
+const bandsOfCapacity = 16
+
+// capacityOf sums up a row that searched for a capacity; nil: it did not. The curve of its latency by the
+// rate that was asked for is that of a rate over time.
+func (r *Row) capacityOf(work experiment.Phase) *Capacity {
+	if work.Capacity == nil {
+		return nil
+	}
+	c := &Capacity{Objectives: work.Capacity.Objectives}
+	var outcomes []capacity.Outcome
+	var searches []*record.Phase
+	for _, o := range r.Used() {
+		if o.Fitted != nil {
+			outcomes, searches = append(outcomes, o.Fitted.Outcome), append(searches, o.Phase)
+		}
+	}
+	if len(searches) == 0 {
+		return nil
+	}
+	c.Of = len(searches)
+	c.Outcome, c.Blocks = MostFrequent(outcomes)
+	var rates []float64
+	each := make([][]float64, len(c.Objectives)+1)
+	for _, o := range r.Used() {
+		if o.Fitted == nil {
+			continue
+		}
+		if o.Fitted.Outcome == c.Outcome {
+			rates = append(rates, o.Fitted.Rate)
+		}
+		for k, rate := range o.Fitted.Each {
+			if rate > 0 {
+				each[k] = append(each[k], rate)
+			}
+		}
+		c.hold(o.Fitted, o.Phase.Capacity)
+	}
+	c.Rate = *MedianOf(rates)
+	for _, of := range each {
+		var at *float64
+		if 2*len(of) > c.Of {
+			at = MedianOf(of)
+		}
+		c.Each = append(c.Each, at)
+	}
+	c.closed(searches)
+	c.Limit = limitOf(c, searches)
+	r.OverTime = &OverTime{ByRate: curveOf(searches)} // of a curve of rates, no matter whose time they had
+	return c
+}
+
+// hold notes the step that confirms of one block.
+func (c *Capacity) hold(f *capacity.Fitted, of *record.Capacity) {
+	if f.Held == 0 {
+		return
+	}
+	for i := range of.Steps {
+		if s := &of.Steps[i]; s.Kind == capacity.Hold && s.Rate == f.Held {
+			if c.Held == nil {
+				c.Held = &Held{Rate: s.Rate, Seconds: s.Seconds}
+			}
+			c.Held.Rate, c.Held.Seconds = min(c.Held.Rate, s.Rate), min(c.Held.Seconds, s.Seconds)
+			c.Held.Blocks++
+			return
+		}
+	}
+}
+
+// closed sums up closed load before the searches.
+func (c *Capacity) closed(searches []*record.Phase) {
+	var rates []float64
+	latencies := make([][]float64, len(c.Objectives))
+	for _, p := range searches {
+		for i := range p.Capacity.Steps {
+			s := &p.Capacity.Steps[i]
+			if s.Kind != capacity.Closed || s.Response == nil {
+				continue
+			}
+			rates = append(rates, s.Done)
+			for k, o := range c.Objectives {
+				if o.Metric == capacity.Percentile {
+					latencies[k] = append(latencies[k], s.Response.Quantile(o.Quantile))
+				}
+			}
+		}
+	}
+	if c.ClosedRate = MedianOf(rates); c.ClosedRate == nil {
+		return
+	}
+	for _, of := range latencies {
+		ns := 0.0
+		if m := MedianOf(of); m != nil {
+			ns = *m
+		}
+		c.ClosedNS = append(c.ClosedNS, ns)
+	}
+}
+
+const (
+	nextTo      = 1.1  // how far from the capacity steps tell what limits it
+	machineFull = 0.9  // share of the machine's CPUs
+	cpuFull     = 0.93 // of one CPU, or of a whole number of them
+)
+
+// limitOf says what the steps next to the capacity had used up.
+func limitOf(c *Capacity, searches []*record.Phase) (l CapacityLimit) {
+	var client, server []float64
+	for _, p := range searches {
+		if p.Machine != nil {
+			l.CPUs = p.Machine.CPUs
+		}
+		for i := range p.Capacity.Steps {
+			s := &p.Capacity.Steps[i]
+			if s.Rate < c.Rate/nextTo || s.Rate > c.Rate*nextTo {
+				continue
+			}
+			client, server = AppendKnown(client, s.ClientCPUs), AppendKnown(server, s.ServerCPUs)
+		}
+	}
+	l.ClientCPUs, l.ServerCPUs = MedianOf(client), MedianOf(server)
+	used := 0.0
+	for _, cpus := range []*float64{l.ClientCPUs, l.ServerCPUs} {
+		if cpus != nil {
+			used += *cpus
+		}
+	}
+	switch {
+	case c.Outcome == capacity.Client:
+		l.Kind = LimitClient
+	case l.CPUs > 0 && used >= machineFull*float64(l.CPUs):
+		l.Kind = LimitMachine
+	case l.ServerCPUs != nil && *l.ServerCPUs >= cpuFull && *l.ServerCPUs/math.Ceil(*l.ServerCPUs-(1-cpuFull)) >= cpuFull:
+		l.Kind = LimitServer
+	default:
+		l.Kind = LimitNone
+	}
+	return l
+}
+
+// curveOf puts the steps of all blocks together by their rates, about as many in a band as there are
+// blocks: each began drained, so that it is of its own rate alone.
+func curveOf(searches []*record.Phase) (bands []Band) {
+	var steps []*record.CapacityStep
+	for _, p := range searches {
+		for i := range p.Capacity.Steps {
+			if s := &p.Capacity.Steps[i]; s.Kind != capacity.Closed && s.Response != nil {
+				steps = append(steps, s)
+			}
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b *record.CapacityStep) int { return cmp.Compare(a.Rate, b.Rate) })
+	n := min(bandsOfCapacity, len(steps)/max(len(searches), 1))
+	for k := range n {
+		of := steps[k*len(steps)/n : (k+1)*len(steps)/n]
+		b := Band{FromRate: of[0].Rate, ToRate: of[len(of)-1].Rate}
+		var phases []*record.Phase
+		for _, s := range of {
+			b.Seconds += s.Seconds
+			b.Ended += s.Done / float64(len(of))
+			b.Backlog = max(b.Backlog, float64(s.Never))
+			phases = append(phases, asPhase([]record.Interval{{ToNS: int64(s.Seconds * 1e9), Never: s.Never, Response: s.Response, Late: s.Late}}))
+		}
+		b.Latencies = meanLatencies(phases)
+		bands = append(bands, b)
+	}
+	return bands
+}
+
+// NoCapacity says what was found of a row in place of a capacity.
+func NoCapacity(t *Table, r *Row) finding.NoCapacityParams {
+	c := r.Capacity
+	return finding.NoCapacityParams{At: finding.At{Arm: r.Arm, Place: t.Place()}, Outcome: string(c.Outcome),
+		Objectives: capacity.Texts(c.Objectives), Rate: c.Rate, Blocks: c.Blocks, Of: c.Of}
+}

@@ -1,0 +1,91 @@
+package finding
+
+// What searches for a capacity found.
+const (
+	NoCapacity     Code = "no-capacity"
+	CapacityFound  Code = "capacity"
+	CapacityHeld   Code = "capacity-held"
+	CapacityLimits Code = "capacity-limits"
+	CapacityClosed Code = "capacity-closed"
+)
+
+var _ = register(
+	Entry{Example: NoCapacityParams{At: example, Outcome: "cliff", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3}, Severity: Warning,
+		Also: []Parameters{
+			NoCapacityParams{At: example, Outcome: "at least", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3},
+			NoCapacityParams{At: example, Outcome: "client", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 2, Of: 3},
+			NoCapacityParams{At: example, Outcome: "below", Objectives: "p99 < 5 ms", Rate: 10, Blocks: 3, Of: 3},
+			NoCapacityParams{At: example, Outcome: "recovery", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3},
+			NoCapacityParams{At: example, Outcome: "declines", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3},
+			NoCapacityParams{At: example, Outcome: "unstable", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3},
+			NoCapacityParams{At: example, Outcome: "unfinished", Objectives: "p99 < 5 ms", Blocks: 3, Of: 3}},
+		Says: `{{if eq .outcome "at least"}}{{.arm}} sustains at least {{rate .rate}} at {{.objectives}} in {{.place}}: no higher rate was tried.` +
+			`{{else if eq .outcome "client"}}{{.arm}} sustains at least {{rate .rate}} at {{.objectives}} in {{.place}}. Above that, the client began operations too late.` +
+			`{{else if eq .outcome "below"}}{{.arm}} in {{.place}} misses {{.objectives}} at every rate, also at {{rate .rate}}.` +
+			`{{else if eq .outcome "cliff"}}{{.arm}} in {{.place}} has a cliff near {{rate .rate}}: above it, throughput collapses.` +
+			`{{else if eq .outcome "recovery"}}{{.arm}} in {{.place}} does not recover from overload: rates that had held at {{.objectives}} no longer hold.` +
+			`{{else if eq .outcome "declines"}}{{.arm}} in {{.place}} gets slower during the search: rates that had held at {{.objectives}} no longer hold.` +
+			`{{else if eq .outcome "unstable"}}{{.arm}} in {{.place}} is unstable: it keeps and misses {{.objectives}} at the same rates.` +
+			`{{else}}The search for the capacity of {{.arm}} in {{.place}} did not end.{{end}}` +
+			`{{if ne .blocks .of}} Seen in {{.blocks}} of {{plural .of "block" ""}}.{{end}}`,
+		Answer: true, Remedy: `the table by rate shows where latency rises (report --full)`},
+	Entry{Example: CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms", Stores: []string{"memcached 63.9 k/s (95 % interval 63.1 to 64.8)", "redis 41.2 k/s (40.1 to 42.0)"},
+		Factor: Known(1.55), Low: Known(1.5), High: Known(1.61)},
+		Also: []Parameters{CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms and errors < 0.1%", Stores: []string{"redis 41.2 k/s"}, Breaks: []string{"errors < 0.1% at 52.0 k/s (redis)"}}},
+		Says: `Sustained at {{.objectives}} in {{.place}}: {{list .stores}}` +
+			`{{if has .factor}}; {{factor .factor}}{{if has .low}} ({{interval .low .high}}){{end}}{{end}}.{{if .breaks}} By themselves: {{list .breaks}}.{{end}}`},
+	Entry{Example: CapacityHeldParams{Place: "capacity (D0)", Stores: []string{"memcached 60.7 k/s for 10 s", "redis 39.1 k/s for 10 s in 2 of 3 blocks"}},
+		Also: []Parameters{CapacityHeldParams{Place: "capacity (D0)", Not: []string{"redis"}}},
+		Says: `{{if .stores}}Confirmed by a longer step in {{.place}}: {{list .stores}}.{{if .not}} {{end}}{{end}}{{if .not}}No longer step held in {{.place}}: {{list .not}}.{{end}}`},
+	Entry{Example: CapacityLimitsParams{Place: "capacity (D0)", Stores: []string{"redis: the server's CPU (1.0 CPUs, client 0.7, of 2)"}},
+		Says: `What limits them in {{.place}}: {{list .stores}}.`},
+	Entry{Example: CapacityClosedParams{Place: "capacity (D0)", Stores: []string{"redis 78.0 k/s, p99 0.9 ms (1.89× its capacity)"}},
+		Says: `Closed load, whose latency leaves out the wait, shows in {{.place}}: {{list .stores}}.`},
+)
+
+// NoCapacityParams are of a store that has no capacity: Rate is what the outcome is about, in operations
+// a second.
+type NoCapacityParams struct {
+	At
+	Outcome, Objectives string
+	Rate                float64
+	Blocks, Of          int
+}
+
+func (NoCapacityParams) code() Code { return NoCapacity }
+
+// CapacityFoundParams are of a table's stores, each with its capacity and interval. Factor is that of the
+// first to the second.
+type CapacityFoundParams struct {
+	Place, Objectives string
+	Stores            []string
+	Factor, Low, High *float64
+	Breaks            []string `param:"omitempty"` // where each of several objectives breaks
+}
+
+func (CapacityFoundParams) code() Code { return CapacityFound }
+
+// CapacityHeldParams are of the last steps of searches.
+type CapacityHeldParams struct {
+	Place  string
+	Stores []string `param:"omitempty"`
+	Not    []string `param:"omitempty"`
+}
+
+func (CapacityHeldParams) code() Code { return CapacityHeld }
+
+// CapacityLimitsParams say what stores had used up at their capacities.
+type CapacityLimitsParams struct {
+	Place  string
+	Stores []string
+}
+
+func (CapacityLimitsParams) code() Code { return CapacityLimits }
+
+// CapacityClosedParams say what closed load showed before the searches.
+type CapacityClosedParams struct {
+	Place  string
+	Stores []string
+}
+
+func (CapacityClosedParams) code() Code { return CapacityClosed }

@@ -1,0 +1,261 @@
+package record
+
+import (
+	"maps"
+	"slices"
+
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/finds"
+	"assay/internal/evidence/host"
+	"assay/internal/experiment/capacity"
+)
+
+// Capacity is a search for the highest rate at which objectives hold. The phase that has it is the sum of
+// its steps, but for latencies: those of open load are of the last step that held.
+type Capacity struct {
+	Steps []CapacityStep `json:"steps"` // in the order in which they were done
+	// MayFail says that an objective is of errors: operations that failed do not mark the trial.
+	MayFail bool `json:"may_fail,omitempty"`
+}
+
+// CapacityStep is what one step saw. Shares and percentiles are of its judged part, CPUs of all of it.
+type CapacityStep struct {
+	Kind    capacity.Kind `json:"kind"`
+	Rate    float64       `json:"rate,omitempty"` // operations a second that were asked for; 0: closed load
+	AtS     float64       `json:"at_s"`           // its begin in the series, which leaves out the time between steps
+	Seconds float64       `json:"seconds"`        // the whole step
+	Done    float64       `json:"done_per_s"`     // operations a second that ended well
+	Due     uint64        `json:"due,omitempty"`  // of open load
+	Never   uint64        `json:"never_ended,omitempty"`
+	Bad     float64       `json:"bad_share,omitempty"`    // of operations
+	Missed  float64       `json:"missed_share,omitempty"` // of reads
+	// Response is from the due time; of closed load it is the service time.
+	Response *histogram.Histogram `json:"response_ns,omitempty"`
+	Late     []uint64             `json:"late,omitempty"` // as Phase.Late
+	// CPUs that the client and the servers used; nil: not measured, or there is no server.
+	ClientCPUs *float64 `json:"client_cpus,omitempty"`
+	ServerCPUs *float64 `json:"server_cpus,omitempty"`
+}
+
+// clientLateShare is the share of a limit from which on dispatch lateness breaks it.
+const clientLateShare = 0.1
+
+// Seen is what the step saw of objectives.
+func (s *CapacityStep) Seen(objectives []capacity.Objective) capacity.Seen {
+	seen := capacity.Seen{Kind: s.Kind, Rate: s.Rate, Done: s.Done}
+	if s.Kind == capacity.Closed || s.Response == nil {
+		return seen
+	}
+	c := capacity.Counts{Due: s.Due, Ended: s.Due - min(s.Never, s.Due), Bad: s.Bad, Missed: s.Missed, MeanNS: s.Response.Mean(), Above: s.above}
+	seen.Used = capacity.Used(objectives, c)
+	for i, o := range objectives {
+		q := o.Quantile
+		switch o.Metric {
+		case capacity.Mean:
+			q = 0.5
+		case capacity.Percentile:
+		default:
+			continue
+		}
+		if seen.Used[i] > 1 && s.LateAt(q) > clientLateShare*o.Limit {
+			seen.ClientLate = true
+		}
+	}
+	return seen
+}
+
+// above returns how many operations took longer, by the middle of their buckets.
+func (s *CapacityStep) above(ns float64) (n uint64) {
+	for bucket, count := range s.Response.All() {
+		if histogram.Middle(bucket) > ns {
+			n += count
+		}
+	}
+	return n
+}
+
+// LateAt is by how much an operation began late at a quantile, at least.
+func (s *CapacityStep) LateAt(q float64) float64 {
+	left := (1 - q) * float64(s.Due-min(s.Never, s.Due))
+	for word, n := range slices.Backward(s.Late) {
+		if left -= float64(n); left < 0 && n > 0 {
+			return float64(counters.LatenessFromNS(word))
+		}
+	}
+	return 0
+}
+
+// Fitted is what the steps come to.
+func (c *Capacity) Fitted(objectives []capacity.Objective) capacity.Fitted {
+	var seen []capacity.Seen
+	for i := range c.Steps {
+		seen = append(seen, c.Steps[i].Seen(objectives))
+	}
+	return capacity.Fit(seen)
+}
+
+// AddStep adds to a phase, which is a sum of steps, what one more did.
+func (p *Phase) AddStep(step *Phase) {
+	offset := float64(p.ElapsedNS) / 1e9
+	for i := range step.Operations {
+		at := slices.IndexFunc(p.Operations, func(o Operation) bool { return o.Name == step.Operations[i].Name })
+		if at < 0 {
+			p.Operations = append(p.Operations, step.Operations[i])
+			continue
+		}
+		p.Operations[at].Add(&step.Operations[i])
+	}
+	p.ElapsedNS, p.ThreadsNS = p.ElapsedNS+step.ElapsedNS, p.ThreadsNS+step.ThreadsNS
+	p.Attempted, p.Unfinished = p.Attempted+step.Attempted, p.Unfinished+step.Unfinished
+	for _, m := range step.Messages {
+		at := slices.IndexFunc(p.Messages, func(o Message) bool { return o.Operation == m.Operation && o.Outcome == m.Outcome && o.Text == m.Text })
+		if at < 0 {
+			p.Messages = append(p.Messages, m)
+			continue
+		}
+		p.Messages[at].Count += m.Count
+	}
+	p.HandleWaitNS, p.HandlesOpened = p.HandleWaitNS+step.HandleWaitNS, p.HandlesOpened+step.HandlesOpened
+	p.HandleTimes = histogram.Sum(p.HandleTimes, step.HandleTimes)
+	p.StartSpreadNS, p.ClockDrift = max(p.StartSpreadNS, step.StartSpreadNS), max(p.ClockDrift, step.ClockDrift)
+	p.Gone, p.Confined, p.EndedBy = append(p.Gone, step.Gone...), append(p.Confined, step.Confined...), step.EndedBy
+	for _, s := range step.Stops {
+		s.At += offset
+		p.Stops = append(p.Stops, s)
+	}
+	p.Forgot, p.Eventual = p.Forgot || step.Forgot, p.Eventual || step.Eventual
+	p.Stats, p.Evicted, p.Sizes = step.Stats, step.Evicted, step.Sizes
+	p.History, p.Finds = sumHistories(p.History, step.History), sumFinds(p.Finds, step.Finds)
+	p.Runtime = maps.Clone(p.Runtime)
+	for name, v := range step.Runtime {
+		if p.Runtime == nil {
+			p.Runtime = map[string]float64{}
+		}
+		p.Runtime[name] += v
+	}
+	p.Process.add(&step.Process)
+	p.Syncs = sumSyncs(p.Syncs, step.Syncs)
+	p.Machine = sumMachine(p.Machine, step.Machine)
+	p.Telemetry = sumTelemetry(p.Telemetry, step.Telemetry)
+	p.Agents = sumAgents(p.Agents, step.Agents)
+}
+
+func (p *Process) add(o *Process) {
+	p.CPUSeconds, p.ServerCPUSeconds = sumOf(p.CPUSeconds, o.CPUSeconds), sumOf(p.ServerCPUSeconds, o.ServerCPUSeconds)
+	p.MajorFaults, p.HostReadBytes, p.ServerHostReadBytes = sumKnown(p.MajorFaults, o.MajorFaults), sumKnown(p.HostReadBytes, o.HostReadBytes), sumKnown(p.ServerHostReadBytes, o.ServerHostReadBytes)
+	p.HostWriteBytes, p.HostWriteBytesDrained = sumKnown(p.HostWriteBytes, o.HostWriteBytes), sumKnown(p.HostWriteBytesDrained, o.HostWriteBytesDrained)
+	p.RSSMaxBytes, p.ServerRSSMaxBytes = mostKnown(p.RSSMaxBytes, o.RSSMaxBytes), mostKnown(p.ServerRSSMaxBytes, o.ServerRSSMaxBytes)
+}
+
+func sumOf(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := *a + *b
+	return &sum
+}
+
+func mostKnown(a, b *uint64) *uint64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	most := max(*a, *b)
+	return &most
+}
+
+func sumSyncs(a, b *Syncs) *Syncs {
+	if a == nil || b == nil {
+		return b
+	}
+	sum := *a
+	sum.Acknowledged, sum.Least, sum.Clients = a.Acknowledged+b.Acknowledged, a.Least+b.Least, max(a.Clients, b.Clients)
+	sum.Done, sum.Server, sum.Calls = sumKnown(a.Done, b.Done), sumKnown(a.Server, b.Server), sumKnown(a.Calls, b.Calls)
+	if b.SyncNS > 0 && (a.SyncNS == 0 || b.SyncNS < a.SyncNS) {
+		sum.SyncNS = b.SyncNS
+	}
+	for _, text := range []struct{ to, from *string }{{&sum.Why, &b.Why}, {&sum.CallsWhy, &b.CallsWhy}, {&sum.Broken, &b.Broken}} {
+		if *text.to == "" {
+			*text.to = *text.from
+		}
+	}
+	return &sum
+}
+
+// sumMachine weighs what was taken by how long the parts were.
+func sumMachine(a, b *Machine) *Machine {
+	if a == nil || b == nil {
+		return b
+	}
+	sum := *a
+	sum.Seconds = a.Seconds + b.Seconds
+	bounds := func(x, y *host.Bounds) *host.Bounds {
+		if x == nil || y == nil || sum.Seconds == 0 {
+			return nil
+		}
+		return &host.Bounds{Least: (x.Least*a.Seconds + y.Least*b.Seconds) / sum.Seconds, Most: (x.Most*a.Seconds + y.Most*b.Seconds) / sum.Seconds}
+	}
+	sum.Foreign, sum.Steal = bounds(a.Foreign, b.Foreign), bounds(a.Steal, b.Steal)
+	sum.QuotaSeconds, sum.QuotaPeriods = sumOf(a.QuotaSeconds, b.QuotaSeconds), sumKnown(a.QuotaPeriods, b.QuotaPeriods)
+	sum.HeatSeconds, sum.HeatEvents = sumOf(a.HeatSeconds, b.HeatSeconds), sumKnown(a.HeatEvents, b.HeatEvents)
+	if sum.QuotaGroup == "" {
+		sum.QuotaGroup = b.QuotaGroup
+	}
+	sum.NotMeasured = maps.Clone(a.NotMeasured)
+	for what, why := range b.NotMeasured {
+		if sum.NotMeasured == nil {
+			sum.NotMeasured = map[string]string{}
+		}
+		sum.NotMeasured[what] = why
+	}
+	return &sum
+}
+
+func sumTelemetry(a, b *Telemetry) *Telemetry {
+	if a == nil || b == nil {
+		return b
+	}
+	return &Telemetry{Readings: a.Readings + b.Readings, CPUSeconds: a.CPUSeconds + b.CPUSeconds}
+}
+
+func sumAgents(a, b []AgentShare) []AgentShare {
+	for _, share := range b {
+		at := slices.IndexFunc(a, func(o AgentShare) bool { return o.Name == share.Name })
+		if at < 0 {
+			a = append(a, share)
+			continue
+		}
+		o := &a[at]
+		o.Operations, o.CPUSeconds, o.AgentCPUSeconds = o.Operations+share.Operations, o.CPUSeconds+share.CPUSeconds, o.AgentCPUSeconds+share.AgentCPUSeconds
+		o.RSSBytes, o.LatenessMaxNS = max(o.RSSBytes, share.RSSBytes), max(o.LatenessMaxNS, share.LatenessMaxNS)
+		o.SilentSeconds = max(o.SilentSeconds, share.SilentSeconds)
+		if o.Unheard == nil {
+			o.Unheard = share.Unheard
+		}
+	}
+	return a
+}
+
+func sumFinds(a, b *finds.Result) *finds.Result {
+	if a == nil || b == nil {
+		return b
+	}
+	return &finds.Result{Finds: a.Finds + b.Finds, NotJudged: a.NotJudged + b.NotJudged, Owed: a.Owed + b.Owed, Missing: a.Missing + b.Missing,
+		MissingIn: a.MissingIn + b.MissingIn, Beyond: a.Beyond + b.Beyond, BeyondIn: a.BeyondIn + b.BeyondIn}
+}
+
+func sumHistories(a, b *History) *History {
+	if a == nil || b == nil {
+		return b
+	}
+	sum := *a
+	sum.Sample, sum.Records, sum.Dropped = max(a.Sample, b.Sample), a.Records+b.Records, a.Dropped+b.Dropped
+	sum.ClockErrorNS, sum.CompleteNS, sum.Updates = max(a.ClockErrorNS, b.ClockErrorNS), nil, nil
+	sum.Keys, sum.Reads, sum.Writes, sum.Covered = max(a.Keys, b.Keys), a.Reads+b.Reads, a.Writes+b.Writes, a.Covered+b.Covered
+	sum.Stale, sum.LateMaxNS, sum.LateP50NS = a.Stale+b.Stale, max(a.LateMaxNS, b.LateMaxNS), max(a.LateP50NS, b.LateP50NS)
+	sum.LostUpdates, sum.Vanished, sum.Ghosts = a.LostUpdates+b.LostUpdates, a.Vanished+b.Vanished, a.Ghosts+b.Ghosts
+	sum.FailedReads, sum.CameLater = a.FailedReads+b.FailedReads, a.CameLater+b.CameLater
+	sum.Unordered, sum.Undecided = a.Unordered+b.Unordered, a.Undecided+b.Undecided
+	sum.Examples = slices.Concat(a.Examples, b.Examples)
+	return &sum
+}

@@ -1,0 +1,85 @@
+package run
+
+import (
+	"path/filepath"
+	"testing"
+
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/capacity"
+	"assay/internal/experiment/plan"
+)
+
+// What each search comes to does not hang on how fast the machine is: one objective holds whatever the
+// store does, one can't be kept.
+func TestSearchForACapacity(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "run")
+	text := `name: test
+stores: [{driver: memory, worker: ` + own() + `}]
+records: 1000
+durability: D0
+busy_machine: tell # no trial runs again
+threads: 2
+blocks: 1
+phases:
+  - {name: load, load: true}
+  - {name: before, mix: {update: 1}, operations: 100}
+  - {name: easy, mix: {read: 3, update: 1}, capacity: {objective: misses < 1%, from: 100, to: 200, step: 500ms, hold: 500ms}}
+  - {name: never, mix: {read: 3, insert: 1}, capacity: {objective: [mean < 1ns], from: 100, to: 200, step: 500ms, hold: 500ms}}
+  - {name: after, mix: {read: 1}, operations: 100}
+`
+	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) { o.trials = nil }); err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Faults) > 0 {
+		t.Errorf("the run directory has faults: %v", run.Faults)
+	}
+	for id, trial := range run.Trials {
+		if trial.State == record.Failed || len(trial.Phases) != 5 {
+			t.Fatalf("%s: %s %s, %d phases", id, trial.State, trial.Error, len(trial.Phases))
+		}
+		for i, want := range map[int]capacity.Outcome{2: capacity.AtLeast, 3: capacity.Below} {
+			checkSearch(t, id, &trial.Phases[i], run.Experiment.Phases[i].Capacity.Objectives, want)
+		}
+		if f := trial.Final; trial.Plan.Role != plan.Ceiling && (f == nil || f.Lost+f.Stale+f.Wrong+f.Unknown > 0 || f.Right == 0) {
+			t.Errorf("%s: what the steps wrote is not proved: %+v", id, f)
+		}
+	}
+}
+
+// checkSearch holds a phase that searched against its steps.
+func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity.Objective, want capacity.Outcome) {
+	t.Helper()
+	if p.Capacity == nil || len(p.Capacity.Steps) < 2 || p.Capacity.Steps[0].Kind != capacity.Closed {
+		t.Fatalf("%s, %s: not a search that begins with closed load: %+v", id, p.Name, p.Capacity)
+	}
+	f := p.Capacity.Fitted(objectives)
+	if keepsUp := p.Capacity.Steps[len(p.Capacity.Steps)-1].Never == 0; f.Outcome != want && keepsUp {
+		t.Errorf("%s, %s: %s, expected %s", id, p.Name, f.Outcome, want)
+	}
+	var done, judged uint64
+	for _, op := range p.Operations {
+		done += op.Done()
+	}
+	at := -1.0
+	for _, s := range p.Capacity.Steps {
+		if s.AtS <= at && s.AtS > 0 {
+			t.Errorf("%s, %s: a step at %v s begins before the one before", id, p.Name, s.AtS)
+		}
+		at = s.AtS
+		if s.Response == nil || s.Seconds <= 0 || s.Kind != capacity.Closed && (s.Rate < 100 || s.Rate > 200) {
+			t.Fatalf("%s, %s: %+v", id, p.Name, s)
+		}
+		judged += s.Response.Count()
+		if s.Kind != capacity.Closed && s.Response.Count() != s.Due-s.Never {
+			t.Errorf("%s, %s: of %d operations %d never ended, and %d have a time", id, p.Name, s.Due, s.Never, s.Response.Count())
+		}
+	}
+	if p.Attempted != done || judged > done || judged == 0 {
+		t.Errorf("%s, %s: %d attempted, %d done, %d judged", id, p.Name, p.Attempted, done, judged)
+	}
+}

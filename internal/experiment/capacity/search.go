@@ -1,0 +1,285 @@
+package capacity
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Kind is what a step is for.
+type Kind string
+
+// The kinds, in the order in which a search has them.
+const (
+	Closed   Kind = "closed"   // closed load before the search: what a closed-loop tool would tell
+	Bracket  Kind = "bracket"  // short: between which rates the objectives break
+	Edge     Kind = "edge"     // around that place, in random order: what the capacity is fitted to
+	Low      Kind = "low"      // far below a rate that had held, after one that had not
+	Overload Kind = "overload" // far above the capacity
+	Recovery Kind = "recovery" // after it, below the capacity
+	Hold     Kind = "hold"     // the last and longest: confirms
+)
+
+// Step is what is to be done next.
+type Step struct {
+	Kind   Kind
+	Rate   float64 // operations a second
+	Length time.Duration
+}
+
+// Seen is what a step saw.
+type Seen struct {
+	Kind Kind
+	Rate float64
+	Used []float64 // of the limit of each objective, and last of what may be left unfinished
+	Done float64   // operations a second that ended well
+	// ClientLate says that the client began operations so late that an objective broke, or may have, by
+	// that alone.
+	ClientLate bool
+}
+
+// Most returns how much of its limit the step used of the objective that is nearest to breaking, or
+// broke most.
+func (s *Seen) Most() (most float64) {
+	for _, used := range s.Used {
+		most = max(most, used)
+	}
+	return most
+}
+
+// Held reports whether the step kept all objectives.
+func (s *Seen) Held() bool { return s.Most() <= 1 }
+
+const (
+	bracketShare = 0.5 // of a step's length
+	// repeatBelow is up to how much of a limit a bracketing step may use for it to be done again: one
+	// hiccup would lead the search away.
+	repeatBelow = 10.0
+	bracketedAt = 1.2 // hi ÷ lo at which a bracket is narrow enough
+	beside      = 1.05
+	firstRates  = 6
+	secondRates = 10
+	// narrowMin and narrowMax bound how far, relatively, the second rates are from the first fit.
+	narrowMin, narrowMax = 0.01, 0.08
+	lowShare             = 0.5  // of the highest rate that held, of a Low step
+	contradicts          = 0.75 // a fit below this share of a rate that had held asks for a Low step
+	overloadShare        = 1.3
+	recoveryShare        = 0.8
+	// beyondEdge and beyondBracket are how many operations a step should have beyond its highest
+	// percentile; lengthMost bounds how many times longer than asked a step gets for them.
+	beyondEdge, beyondBracket = 100, 30
+	lengthMost                = 4
+	// operationsMost bounds a step, whose every operation takes memory.
+	operationsMost = 4e6
+	lengthLeast    = 200 * time.Millisecond
+	stepsMost      = 50
+)
+
+// holdShares are at which shares of the capacity the last step is tried, one after the other.
+var holdShares = []float64{0.95, 0.9, 0.8}
+
+// StepsMost is how many steps a search has at most.
+const StepsMost = stepsMost
+
+// Search finds out which step comes next. Make one with [NewSearch], then do what Next says and tell it
+// by Saw, until Next has nothing more.
+type Search struct {
+	asked  Asked
+	random *rand.Rand
+	quick  bool
+
+	seen  []Seen
+	queue []Step
+	stage stage
+
+	rate     float64 // of the bracket
+	lo, hi   float64 // held, and did not; 0: none yet
+	repeated bool
+	held     float64 // the highest rate that held before any did not
+	holds    int     // that were tried
+}
+
+type stage int
+
+const (
+	bracketing stage = iota
+	firstRound
+	secondRound
+	atLow
+	overloaded
+	holding
+	over
+)
+
+// NewSearch begins a search of one trial. start is the rate to begin with, 0: not known. A quick one
+// ends with its bracket. The seed shuffles the rates around the edge.
+func NewSearch(asked Asked, start float64, quick bool, seed uint64) *Search {
+	if start == 0 {
+		start = asked.From
+	}
+	return &Search{asked: asked, quick: quick, rate: min(max(start, asked.From), asked.To), random: rand.New(rand.NewPCG(seed, 0x6361706163697479))}
+}
+
+// Next returns the next step; false: the search is over.
+func (s *Search) Next() (Step, bool) {
+	if len(s.seen) >= stepsMost {
+		s.stage = over
+	}
+	for s.stage != over {
+		if s.stage == bracketing {
+			return s.step(Bracket, s.rate), true
+		}
+		if len(s.queue) > 0 {
+			next := s.queue[0]
+			s.queue = s.queue[1:]
+			return next, true
+		}
+		s.advance()
+	}
+	return Step{}, false
+}
+
+// Saw tells what the last step saw.
+func (s *Search) Saw(seen Seen) {
+	s.seen = append(s.seen, seen)
+	switch s.stage {
+	case bracketing:
+		s.bracket(seen)
+	case holding:
+		if !seen.Held() && s.holds < len(holdShares) {
+			s.hold()
+		}
+	}
+}
+
+// Seen are all steps so far.
+func (s *Search) Seen() []Seen { return s.seen }
+
+// bracket takes a step of the bracket, and sets the next rate.
+func (s *Search) bracket(seen Seen) {
+	if !seen.Held() && seen.Most() < repeatBelow && !s.repeated {
+		s.repeated = true
+		return
+	}
+	s.repeated = false
+	if seen.Held() {
+		if s.lo = max(s.lo, s.rate); s.hi == 0 {
+			s.held = s.lo
+		}
+	} else {
+		s.hi = s.rate
+	}
+	switch {
+	case s.hi == 0 && s.rate >= s.asked.To, s.lo == 0 && s.rate <= s.asked.From:
+		s.stage = over // it holds at all rates, or at none
+	case s.hi == 0:
+		s.rate = min(2*s.rate, s.asked.To)
+	case s.lo == 0:
+		s.rate = max(s.rate/2, s.asked.From)
+	case s.hi/s.lo > bracketedAt:
+		s.rate = math.Sqrt(s.lo * s.hi)
+	case s.quick:
+		s.stage = over
+	default:
+		s.stage = firstRound
+		s.spread(firstRates, s.lo/beside, s.hi*beside)
+	}
+}
+
+// advance goes on to the next stage once the steps of one are done.
+func (s *Search) advance() {
+	found := Fit(s.seen)
+	switch s.stage {
+	case firstRound:
+		s.stage = secondRound
+		if found.Rate > 0 {
+			half := min(max(found.Width, narrowMin), narrowMax)
+			s.spread(secondRates, found.Rate/(1+half), found.Rate*(1+half))
+		}
+	case secondRound:
+		s.stage = atLow
+		if s.held > 0 && found.Rate < contradicts*s.held {
+			s.queue = []Step{s.step(Low, max(lowShare*s.held, s.asked.From))}
+		}
+	case atLow:
+		s.stage = overloaded
+		if found.Rate > 0 {
+			s.queue = []Step{s.step(Overload, min(overloadShare*found.Rate, s.asked.To)), s.step(Recovery, recoveryShare*found.Rate)}
+		}
+	case overloaded:
+		if s.stage = over; found.Rate > 0 {
+			s.stage = holding
+			s.hold()
+		}
+	default:
+		s.stage = over
+	}
+}
+
+// hold asks for the next step that confirms.
+func (s *Search) hold() {
+	rate := RoundDown(holdShares[s.holds] * Fit(s.seen).Rate)
+	s.holds++
+	step := s.step(Hold, rate)
+	step.Length = s.bounded(max(s.asked.Hold, step.Length), rate)
+	s.queue = []Step{step}
+}
+
+// spread asks for so many rates, evenly by their logarithm, in random order.
+func (s *Search) spread(n int, low, high float64) {
+	for i := range n {
+		rate := low * math.Pow(high/low, float64(i)/float64(n-1))
+		s.queue = append(s.queue, s.step(Edge, min(max(rate, s.asked.From), s.asked.To)))
+	}
+	s.random.Shuffle(n, func(i, j int) { s.queue[i], s.queue[j] = s.queue[j], s.queue[i] })
+}
+
+func (s *Search) step(kind Kind, rate float64) Step {
+	return Step{kind, rate, s.asked.Length(kind, rate)}
+}
+
+// Length is how long a step takes at a rate: as asked, and longer where its percentile needs it.
+func (a Asked) Length(kind Kind, rate float64) time.Duration {
+	length, beyond := float64(a.Step), float64(beyondEdge)
+	if kind == Bracket || kind == Closed || kind == Overload {
+		length, beyond = bracketShare*length, beyondBracket
+	}
+	needs := length
+	for _, o := range a.Objectives {
+		share := o.Limit
+		switch o.Metric {
+		case Percentile:
+			share = 1 - o.Quantile
+		case Mean:
+			share = 1
+		}
+		needs = max(needs, beyond/share/rate*1e9)
+	}
+	search := Search{asked: a}
+	return search.bounded(time.Duration(min(needs, lengthMost*length)), rate)
+}
+
+func (s *Search) bounded(length time.Duration, rate float64) time.Duration {
+	return max(min(length, time.Duration(operationsMost/rate*1e9)), lengthLeast)
+}
+
+// Seconds is about how long the steps of a search take.
+func (a Asked) Seconds() float64 {
+	step := a.Step.Seconds()
+	return a.QuickSeconds() + bracketShare*step + (firstRates+secondRates+1)*step + max(a.Hold.Seconds(), step)
+}
+
+// QuickSeconds is about how long those of a quick one take.
+func (a Asked) QuickSeconds() float64 {
+	const bracketSteps = 10 // closed load among them
+	return bracketSteps * bracketShare * a.Step.Seconds()
+}
+
+// RoundDown returns a rate in three significant digits, no higher.
+func RoundDown(rate float64) float64 {
+	if rate <= 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(rate))-2)
+	return math.Floor(rate/unit) * unit
+}

@@ -1,0 +1,102 @@
+package read
+
+import (
+	"time"
+
+	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
+	"assay/internal/experiment/trace"
+)
+
+// CapacityFile is a search for the highest rate at which objectives hold.
+type CapacityFile struct {
+	Objective ObjectivesForm `yaml:"objective" jsonschema_description:"What must hold: p99 < 5ms, mean < 800us, errors < 0.1%, misses < 1%; one, or a list. Latencies count from the due time."`
+	From      *float64       `yaml:"from" jsonschema_description:"The lowest rate, in operations a second, that is tried. Default: 10."`
+	To        *float64       `yaml:"to" jsonschema_description:"The highest rate that is tried. Default: no limit."`
+	Step      DurationForm   `yaml:"step" jsonschema_description:"How long a step at one rate goes on at least; longer where its percentile needs that. Default: 2s."`
+	Hold      DurationForm   `yaml:"hold" jsonschema_description:"How long the last step goes on, which confirms. Default: 10s."`
+}
+
+// ObjectivesForm is an objective such as "p99 < 5ms", or a list of them.
+type ObjectivesForm []capacity.Objective
+
+func (f *ObjectivesForm) fromNode(n *node, path string) *Error {
+	items := []*node{n}
+	switch n.kind {
+	case null:
+		return nil
+	case list:
+		items = n.items
+	}
+	for _, item := range items {
+		if item.kind != scalar {
+			return item.expected(path, "an objective such as "+capacity.ObjectiveForms)
+		}
+		o, err := capacity.Parse(item.text)
+		if err != nil {
+			return item.at.fail(path, "%s", err)
+		}
+		*f = append(*f, o)
+	}
+	return nil
+}
+
+const (
+	capacityFrom    = 10
+	capacityStep    = 2 * time.Second
+	capacityHold    = 10 * time.Second
+	capacityStepMin = 500 * time.Millisecond
+	objectivesMax   = 8
+)
+
+// capacityPhase resolves the search that a phase is.
+func (r workResolver) capacityPhase(p PhaseFile, resolved *experiment.Phase) *Error {
+	c := p.Capacity
+	if c == nil {
+		return nil
+	}
+	for _, field := range []string{"load", "groups", "request", "for", "operations", "rate", "milestones", "faults", "unmeasured", "replay", "ttl"} {
+		if r.has(r.in(field)) {
+			return r.fail(r.in(field), "the phase %s searches for a capacity: it has no %s", p.Name, field).
+				hint("expected name, mix, order and capacity; arrivals, batch, scan, query, threads and optional may be given")
+		}
+	}
+	if p.Threads.changes() {
+		return r.fail(r.in("threads"), "the phase %s searches for a capacity: its threads don't change", p.Name)
+	}
+	n := 1
+	for _, other := range r.e.Phases {
+		if other.Capacity != nil {
+			n++
+		}
+	}
+	asked := capacity.Asked{Objectives: c.Objective, From: orNumber(c.From, capacityFrom), To: orNumber(c.To, rateMax),
+		Step: time.Duration(c.Step), Hold: time.Duration(c.Hold)}
+	if asked.Step == 0 {
+		asked.Step = capacityStep
+	}
+	if asked.Hold == 0 {
+		asked.Hold = max(capacityHold, asked.Step)
+	}
+	switch {
+	case len(r.file.Phases)+n*capacity.StepsMost > phasesMax:
+		return r.fail(r.in("capacity"), "%d phases search for a capacity, in up to %d steps each: too many beside %d phases", n, capacity.StepsMost, len(r.file.Phases)).
+			hint("expected at most three such phases, or experiments of their own")
+	case len(asked.Objectives) == 0:
+		return r.fail(r.in("capacity"), "a capacity without an objective").hint("expected objective: %s", capacity.ObjectiveForms)
+	case len(asked.Objectives) > objectivesMax:
+		return r.fail(r.in("capacity", "objective"), "%d objectives: at most %d", len(asked.Objectives), objectivesMax)
+	case asked.From <= 0 || asked.From > rateMax:
+		return r.fail(r.in("capacity", "from"), "a rate is above 0 and at most 1e9 operations a second, not %v", asked.From)
+	case asked.To > rateMax || asked.To < 2*asked.From:
+		return r.fail(r.in("capacity", "to"), "the highest rate is at least twice the lowest, %v, and at most 1e9 operations a second, not %v", asked.From, asked.To)
+	case asked.Step < capacityStepMin:
+		return r.fail(r.in("capacity", "step"), "a step lasts at least %s, not %s", capacityStepMin, asked.Step)
+	case asked.Hold < asked.Step:
+		return r.fail(r.in("capacity", "hold"), "the last step is at least as long as the others, %s, not %s", asked.Step, asked.Hold)
+	}
+	resolved.Capacity = &asked
+	resolved.Duration = time.Duration(asked.Seconds() * float64(time.Second)).Round(time.Second)
+	resolved.Arrivals = trace.Arrivals(orText(string(p.Arrivals), string(trace.Poisson)))
+	return nil
+}
