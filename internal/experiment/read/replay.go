@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -132,16 +133,9 @@ func (r workResolver) recording(p PhaseFile) (*experiment.Replay, *Error) {
 
 // replayed resolves a phase that plays a recording.
 func (r workResolver) replayed(i int, p PhaseFile) (experiment.Phase, *Error) {
-	for _, field := range []struct {
-		name  string
-		given bool
-	}{
-		{"load", p.Load}, {"mix", len(p.Mix) > 0}, {"request", len(p.Request) > 0}, {"groups", len(p.Groups) > 0}, {"order", p.Order != OrderFile{}},
-		{"batch", p.Batch != nil}, {"scan", p.Scan != nil}, {"query", p.Query != nil}, {"operations", p.Operations != nil}, {"rate", p.Rate != nil},
-		{"arrivals", p.Arrivals != ""},
-	} {
-		if field.given {
-			return experiment.Phase{}, r.fail(r.in(field.name), "the phase %s replays a recording, which says what comes when: it has no %s", p.Name, field.name)
+	for _, name := range replayHasNot() {
+		if r.has(r.in(name)) && (name != "load" || p.Load) {
+			return experiment.Phase{}, r.fail(r.in(name), "the phase %s replays a recording, which says what comes when: it has no %s", p.Name, name)
 		}
 	}
 	if p.Threads.changes() {
@@ -181,6 +175,17 @@ func (r workResolver) replayed(i int, p PhaseFile) (experiment.Phase, *Error) {
 		resolved.Segments = replay.Segments()
 	}
 	return resolved, nil
+}
+
+// replayHasNot are the fields of a phase that say what a recording says, also those that are yet to come.
+func replayHasNot() []string {
+	names := []string{"load", "groups"}
+	for field := range reflect.TypeFor[WorkFile]().Fields() {
+		if name := field.Tag.Get("yaml"); !slices.Contains([]string{"for", "threads", "milestones"}, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // noteReplay says what of a recording is played otherwise than it was.

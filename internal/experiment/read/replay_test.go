@@ -80,6 +80,8 @@ func TestReplayMistakes(t *testing.T) {
 		"{file: " + file + ", closed: true, speed: 2}": "has no speed",
 		file + ", mix: {read: 1}":                      "it has no mix",
 		file + ", rate: 5":                             "it has no rate",
+		file + ", ttl: 5s":                             "it has no ttl",
+		file + ", order: uniform":                      "it has no order",
 	} {
 		_, err := loadReplay(t, "", replay)
 		if err == nil || !strings.Contains(err.Error(), want) {
