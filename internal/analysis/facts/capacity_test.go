@@ -1,0 +1,108 @@
+package facts
+
+import (
+	"math"
+	"testing"
+
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
+	"assay/internal/experiment/plan"
+)
+
+var capacityWork = experiment.Phase{Name: "capacity", Capacity: &capacity.Asked{
+	Objectives: []capacity.Objective{{Metric: capacity.Percentile, Quantile: 0.99, Limit: 5e6}}, From: 100, To: 1e6, Step: 2e9, Hold: 10e9}}
+
+// searched is a phase whose store holds up to a rate, as its steps have it: all operations take a
+// millisecond then, and ten above.
+func searched(rate float64, late bool) *record.Phase {
+	cpu, server := 0.5, 0.98
+	p := &record.Phase{Name: "capacity", ElapsedNS: 60e9, Open: true, Machine: &record.Machine{CPUs: 4}, Capacity: &record.Capacity{}}
+	add := func(kind capacity.Kind, asked float64) capacity.Seen {
+		const n = 10_000
+		s := record.CapacityStep{Kind: kind, Rate: asked, Seconds: 2, Done: min(asked, rate), Due: n, Response: histogram.New(), ClientCPUs: &cpu, ServerCPUs: &server}
+		took := uint64(1e6)
+		if asked > rate {
+			took = 1e7
+			if late {
+				s.Late = make([]uint64, 25)
+				s.Late[13] = n // a millisecond and more
+			}
+		}
+		s.Response.Counts[histogram.Bucket(took)] = n
+		p.Capacity.Steps = append(p.Capacity.Steps, s)
+		return s.Seen(capacityWork.Capacity.Objectives)
+	}
+	add(capacity.Closed, 2*rate)
+	p.Capacity.Steps[0].Done, p.Capacity.Steps[0].Rate = 2*rate, 0
+	search := capacity.NewSearch(*capacityWork.Capacity, rate/3, false, 1)
+	for {
+		step, more := search.Next()
+		if !more {
+			return p
+		}
+		search.Saw(add(step.Kind, step.Rate))
+	}
+}
+
+func rowOf(phases ...*record.Phase) *Row {
+	r := &Row{Arm: "redis", Role: plan.Measured}
+	for i, p := range phases {
+		fitted := p.Capacity.Fitted(capacityWork.Capacity.Objectives)
+		r.Trials = append(r.Trials, &Observation{Planned: plan.Trial{Block: i + 1}, Trial: &record.Trial{}, Phase: p, State: record.OK,
+			Used: true, Fitted: &fitted, Rate: &fitted.Rate})
+	}
+	return r
+}
+
+func TestCapacityOfARow(t *testing.T) {
+	r := rowOf(searched(40_000, false), searched(41_000, false), searched(42_000, false))
+	c := r.capacityOf(capacityWork)
+	if c.Outcome != capacity.Found || c.Blocks != 3 || math.Abs(c.Rate/41_000-1) > 0.02 {
+		t.Errorf("%s %v in %d blocks, expected 41000", c.Outcome, c.Rate, c.Blocks)
+	}
+	if c.Held == nil || c.Held.Blocks != 3 || c.Held.Rate > 40_000 || c.Held.Rate < 36_000 {
+		t.Errorf("held: %+v, expected the lowest of the blocks", c.Held)
+	}
+	if c.ClosedRate == nil || *c.ClosedRate != 82_000 || math.Abs(c.ClosedNS[0]/1e7-1) > 0.01 {
+		t.Errorf("closed load: %v, %v", c.ClosedRate, c.ClosedNS)
+	}
+	if c.Limit.Kind != LimitServer || *c.Limit.ServerCPUs != 0.98 || c.Limit.CPUs != 4 {
+		t.Errorf("limited by %+v", c.Limit)
+	}
+	if at := c.Each[0]; at == nil || math.Abs(*at/41_000-1) > 0.02 || c.Each[1] != nil {
+		t.Errorf("each objective breaks at %v", c.Each)
+	}
+	bands := r.OverTime.ByRate
+	if len(bands) < 8 {
+		t.Fatalf("%d bands", len(bands))
+	}
+	for i, b := range bands {
+		p99 := b.At(0.99)
+		switch {
+		case b.FromRate > b.ToRate || i > 0 && b.FromRate < bands[i-1].ToRate:
+			t.Errorf("band %d goes from %v to %v", i, b.FromRate, b.ToRate)
+		case p99 == nil, b.ToRate < 40_000 && *p99 > 1.1e6, b.FromRate > 42_000 && *p99 < 9e6:
+			t.Errorf("band up to %v: p99 %v", b.ToRate, p99)
+		}
+	}
+}
+
+func TestCapacity_of_a_client_that_is_too_slow_is_none(t *testing.T) {
+	c := rowOf(searched(40_000, true), searched(41_000, true)).capacityOf(capacityWork)
+	if c.Outcome != capacity.Client || c.Limit.Kind != LimitClient || c.Rate > 42_000 {
+		t.Errorf("%s %v, limited by %s", c.Outcome, c.Rate, c.Limit.Kind)
+	}
+}
+
+func TestCapacity_is_what_most_blocks_show(t *testing.T) {
+	odd := searched(40_000, true)
+	c := rowOf(searched(40_000, false), odd, searched(41_000, false)).capacityOf(capacityWork)
+	if c.Outcome != capacity.Found || c.Blocks != 2 || c.Of != 3 {
+		t.Errorf("%s in %d of %d blocks", c.Outcome, c.Blocks, c.Of)
+	}
+	if (&Row{}).capacityOf(experiment.Phase{}) != nil {
+		t.Error("a phase that does not search has a capacity")
+	}
+}
