@@ -243,7 +243,11 @@ func endText(p experiment.Phase) string {
 func faultsText(faults []experiment.Fault) string {
 	var texts []string
 	for _, f := range faults {
-		texts = append(texts, fmt.Sprintf("%s node %d at %s", f.Does, f.Node, f.At))
+		does := f.Does
+		if amount := f.Amount(); amount != "" {
+			does += " of " + amount + ","
+		}
+		texts = append(texts, fmt.Sprintf("%s node %d at %s", does, f.Node, f.At))
 	}
 	return strings.Join(texts, ", ")
 }

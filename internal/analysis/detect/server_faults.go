@@ -35,7 +35,7 @@ func detectServerFaults(_ *record.Run, tables []*facts.Table) (found []finding.F
 }
 
 func faultOf(r facts.Recovery, final *record.FinalCheck) (p finding.ServerFaultParams) {
-	p.Does, p.Node, p.AtS, p.Bad, p.Rate = r.Does, r.Node, r.At, r.Bad, r.Before
+	p.Does, p.Amount, p.Node, p.AtS, p.Bad, p.Rate = r.Does, r.Amount, r.Node, r.At, r.Bad, r.Before
 	if r.UndoneAt != nil {
 		p.UndoneS = finding.Known(*r.UndoneAt)
 	}

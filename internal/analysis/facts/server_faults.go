@@ -16,6 +16,9 @@ type Recovery struct {
 	Down     float64 // seconds from the fault until Assay began to undo it; 0: not in the phase
 	Bad      uint64  // operations that failed, and were lost or wrong
 	Before   float64 // good operations a second before the phase's first fault, median of samples
+	// During is good operations a second while the fault lasted, over the samples that lie in that time;
+	// nil: none does, or the fault was over at once.
+	During *float64
 	// RecoveredAt is the end of the first sample from which on the rate was above half of Before, and
 	// nothing failed, for recoveredSamples or to the end; nil: it was never.
 	RecoveredAt *float64
@@ -60,6 +63,13 @@ func Recoveries(p *record.Phase, samples []record.Sample) (all []Recovery) {
 			}
 		}
 		r.course(samples, next)
+		if !experiment.Momentary(f.Does) {
+			until := min(next, end)
+			if r.Down > 0 {
+				until = min(until, f.At+r.Down)
+			}
+			r.During = rateWithin(samples, f.At+f.Seconds, until)
+		}
 		all = append(all, r)
 	}
 	return all
@@ -93,4 +103,20 @@ func (r *Recovery) course(samples []record.Sample, next float64) {
 
 func goodRate(s record.Sample) float64 {
 	return float64(s.Operations-min(s.Bad, s.Operations)) / s.Seconds
+}
+
+// rateWithin is the rate of good operations over the samples that lie in a time; nil: none does.
+func rateWithin(samples []record.Sample, from, until float64) *float64 {
+	good, seconds := 0.0, 0.0
+	for _, s := range samples {
+		if s.At-s.Seconds >= from && s.At <= until && s.Seconds > 0 {
+			good += goodRate(s) * s.Seconds
+			seconds += s.Seconds
+		}
+	}
+	if seconds == 0 {
+		return nil
+	}
+	rate := good / seconds
+	return &rate
 }

@@ -60,3 +60,36 @@ func TestRecoveries(t *testing.T) {
 		}
 	}
 }
+
+// The rate while a fault lasts is that of the samples in that time: what was put in comes out.
+func TestRateDuringAFault(t *testing.T) {
+	delay := record.ServerFault{At: 3, Does: "delay", Node: 1, Amount: "20ms"}
+	undone := record.ServerFault{At: 7, Does: "start", Node: 1, Undoes: "delay"}
+	reset := record.ServerFault{At: 3, Does: "reset", Node: 1}
+	for _, c := range []struct {
+		name    string
+		faults  []record.ServerFault
+		samples []record.Sample
+		during  float64 // -1: not known
+	}{
+		{"it is what lies between", []record.ServerFault{delay, undone}, secondly(1000, 1000, 1000, 48, 47, 49, 48, 1000, 1000), 48},
+		{"samples over its ends are left out", []record.ServerFault{{At: 2.5, Does: "delay", Node: 1}, {At: 6.5, Does: "start", Node: 1}},
+			secondly(1000, 1000, 500, 48, 48, 48, 600, 1000), 48},
+		{"it lasts to the end", []record.ServerFault{delay}, secondly(1000, 1000, 1000, 50, 50), 50},
+		{"failures are no rate", []record.ServerFault{delay, undone}, secondly(1000, 1000, 1000, 50, -50, 50, -50, 1000), 25},
+		{"it was over at once", []record.ServerFault{reset}, secondly(1000, 1000, 1000, 900, 1000), -1},
+		{"no sample lies in it", []record.ServerFault{delay, {At: 3.4, Does: "start", Node: 1}}, secondly(1000, 1000, 1000, 900, 1000), -1},
+	} {
+		p := &record.Phase{Faults: c.faults, ElapsedNS: int64(len(c.samples)) * 1e9}
+		got := facts.Recoveries(p, c.samples)
+		switch {
+		case len(got) != 1:
+			t.Errorf("%s: %d faults", c.name, len(got))
+		case (got[0].During == nil) != (c.during < 0) || got[0].During != nil && *got[0].During != c.during:
+			t.Errorf("%s: %v, want %v", c.name, got[0].During, c.during)
+		}
+	}
+	if none := facts.Recoveries(&record.Phase{ElapsedNS: 5e9}, secondly(1000, 900, 10, 1000, 900)); len(none) > 0 {
+		t.Errorf("a phase without a fault has recoveries: %+v", none)
+	}
+}

@@ -104,26 +104,27 @@ func (f *faults) happen(ctx context.Context, one experiment.Fault, startNS uint6
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return // the run ends
 	}
-	e := record.ServerFault{At: float64(from-int64(startNS)) / 1e9, Does: one.Does, Node: one.Node,
+	e := record.ServerFault{At: float64(from-int64(startNS)) / 1e9, Does: one.Does, Node: one.Node, Amount: one.Amount(),
 		Undoes: f.down[one.Node], Seconds: float64(clock.MonotonicNS()-from) / 1e9}
 	if err != nil {
 		e.Error = err.Error()
 	}
 	f.events = append(f.events, e)
-	f.down[one.Node] = one.Does
-	if one.Does == experiment.FaultStart {
+	switch {
+	case one.Does == experiment.FaultStart:
 		delete(f.down, one.Node)
+	case !experiment.Momentary(one.Does):
+		f.down[one.Node] = one.Does
 	}
 }
 
 func (f *faults) do(ctx context.Context, one experiment.Fault) error {
-	cut := f.down[one.Node] == experiment.FaultCut
-	switch {
-	case one.Does == experiment.FaultCut:
-		f.servers.proxies[one.Node-1].Cut()
-		return nil
-	case one.Does == experiment.FaultStart && cut:
-		f.servers.proxies[one.Node-1].Heal()
+	does := one.Does
+	if does == experiment.FaultStart {
+		does = f.down[one.Node]
+	}
+	if experiment.ByProxy(does) {
+		f.atProxy(f.servers.proxies[one.Node-1], one)
 		return nil
 	}
 	i := f.servers.own.Members[one.Node-1]
@@ -134,4 +135,23 @@ func (f *faults) do(ctx context.Context, one experiment.Fault) error {
 		return i.Freeze()
 	}
 	return i.Revive(ctx, f.patience)
+}
+
+// atProxy does what is done between clients and a server, or undoes it.
+func (f *faults) atProxy(p *server.Proxy, one experiment.Fault) {
+	switch one.Does {
+	case experiment.FaultCut:
+		p.Cut()
+	case experiment.FaultDelay:
+		p.SetShape(server.Shape{Delay: one.Delay, Jitter: one.Jitter})
+	case experiment.FaultBandwidth:
+		p.SetShape(server.Shape{BytesPerSecond: one.BytesPerSecond})
+	case experiment.FaultReset:
+		p.ResetShare(1)
+	case experiment.FaultDrop:
+		p.ResetShare(one.Share)
+	default:
+		p.SetShape(server.Shape{})
+		p.Heal()
+	}
 }

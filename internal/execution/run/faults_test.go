@@ -47,6 +47,34 @@ func TestFaultsOfServersAreAPartOfAPhase(t *testing.T) {
 	}
 }
 
+// What passes between clients and a server is delayed, slowed down and reset, and each is undone: no value
+// is wrong, and only connections that were reset fail.
+func TestPerturbationsAreAPartOfAPhase(t *testing.T) {
+	t.Parallel()
+	p, _ := memcachedProgram(t)
+	_, phase := faultyTrial(t, p, "2s", "{at: 300ms, delay: 20ms ± 5ms}, {at: 900ms, start: node 1}, {at: 1s, bandwidth: 20KB/s, node: 1}, "+
+		"{at: 1400ms, start: node 1}, {at: 1500ms, drop_connections: 10%}, {at: 1600ms, reset: node 1}, {at: 1700ms, delay: 5ms}")
+	var did []string
+	for _, f := range phase.Faults {
+		if f.Error != "" {
+			t.Errorf("%s: %s", f.Does, f.Error)
+		}
+		did = append(did, strings.TrimSpace(f.Does+" "+f.Amount))
+	}
+	want := []string{"delay 20ms ± 5ms", "start", "bandwidth 20.0 kB/s", "start", "drop_connections 10 %", "reset", "delay 5ms", "start"}
+	if !slices.Equal(did, want) || !phase.Faults[7].After || phase.Faults[1].Undoes != experiment.FaultDelay {
+		t.Errorf("what happened is %q, want %q: %+v", did, want, phase.Faults)
+	}
+	var failed, wrong uint64
+	for _, o := range phase.Operations {
+		failed += o.Errors + o.Timeout
+		wrong += o.Wrong + o.Lost
+	}
+	if failed == 0 || failed > 20 || wrong > 0 || phase.Forgot { // each thread's connection is reset twice at most
+		t.Errorf("%d failed and %d were wrong; forgot %v", failed, wrong, phase.Forgot)
+	}
+}
+
 // A start that outlasts its phase is waited for, so that what follows has every server, and what was due
 // meanwhile is not done after the phase.
 func TestAStartThatOutlastsItsPhase(t *testing.T) {

@@ -59,9 +59,9 @@ func serverStarted(g *server.Group) *record.Server {
 	return s
 }
 
-// startProxies puts Assay between the clients and their servers, where one of the phases cuts one off.
+// startProxies puts Assay between the clients and their servers, where one of the phases needs that.
 func (u *underTest) startProxies(phases []experiment.Phase) error {
-	if u.store.Description.Kind != store.Server || !slices.ContainsFunc(phases, func(p experiment.Phase) bool { return p.HasCut() }) {
+	if u.store.Description.Kind != store.Server || !slices.ContainsFunc(phases, func(p experiment.Phase) bool { return p.NeedsProxy() }) {
 		return nil
 	}
 	for _, endpoint := range u.endpoints() {

@@ -8,6 +8,7 @@
 //	instance.go  the server while it runs, and its end
 //	guard.go     what it demands of those who connect: TLS, a login
 //	output.go    what it writes
+//	proxy.go     [Proxy]: what stands between clients and a server; shape.go: what it does to what passes
 //	build.go     [Build]: a program of a commit of its source
 //
 // A server has one owner: the process that called Start. It is ended with that process, however

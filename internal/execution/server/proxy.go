@@ -5,18 +5,23 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Proxy is what stands between clients and a server that a fault is to cut off. What comes in on one
 // side goes out on the other, until it is cut: then connections stay open, and nothing passes, as
-// where a cable is pulled.
+// where a cable is pulled. Or what passes is delayed, or slowed down ([Shape]).
 type Proxy struct {
 	listener net.Listener
 	server   string
+	shape    atomic.Pointer[Shape]
+	pacers   [2]pacer // of requests, and of answers
 
 	mu     sync.Mutex
 	passes chan struct{} // closed while it lets through
 	ends   []net.Conn    // both of each connection
+	pairs  map[pair]bool // of connections that go on
 	closed bool
 	copies sync.WaitGroup
 }
@@ -35,7 +40,8 @@ func NewProxy(server string) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a proxy of %s: %w", server, err)
 	}
-	p := &Proxy{listener: listener, server: server, passes: make(chan struct{})}
+	p := &Proxy{listener: listener, server: server, passes: make(chan struct{}), pairs: map[pair]bool{}}
+	p.shape.Store(new(Shape))
 	close(p.passes)
 	p.copies.Go(p.accept)
 	return p, nil
@@ -122,31 +128,58 @@ func (p *Proxy) connect(client net.Conn) {
 		p.forget(client)
 		return
 	}
+	both := pair{client, server}
+	p.mu.Lock()
+	p.pairs[both] = true
+	p.mu.Unlock()
 	done := make(chan struct{})
-	go func() { p.copy(server, client); close(done) }()
-	p.copy(client, server)
+	go func() { p.copy(server, client, &p.pacers[0], false); close(done) }()
+	p.copy(client, server, &p.pacers[1], true)
 	<-done
+	p.mu.Lock()
+	delete(p.pairs, both)
+	p.mu.Unlock()
 	p.forget(client, server)
 }
 
-// copy passes on what comes from one side until that side ends, and then ends the other.
-func (p *Proxy) copy(to, from net.Conn) {
+// copy passes on what comes from one side until that side ends, and then ends the other. Answers may
+// come late.
+func (p *Proxy) copy(to, from net.Conn, pace *pacer, answers bool) {
 	room := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(room)
+	write := func(text []byte) error {
 		p.wait()
-		if n > 0 {
-			if _, writeErr := to.Write(room[:n]); writeErr != nil {
-				_ = from.Close()
+		_, err := to.Write(text)
+		if err != nil {
+			_ = from.Close()
+		}
+		return err
+	}
+	var behind *late
+	for {
+		n, err := from.Read(room[:p.shape.Load().partBytes(len(room))])
+		p.wait()
+		if shape := p.shape.Load(); n > 0 {
+			if shape.BytesPerSecond > 0 {
+				time.Sleep(time.Until(pace.pace(time.Now(), n, shape.BytesPerSecond)))
+			}
+			switch {
+			case answers && (shape.Delay > 0 || behind != nil && behind.waiting.Load() > 0):
+				if behind == nil {
+					behind = newLate(write)
+				}
+				behind.push(room[:n], shape)
+			case write(room[:n]) != nil:
+				behind.end()
 				return
 			}
 		}
-		if err == io.EOF {
-			_ = to.(*net.TCPConn).CloseWrite()
-			return
-		}
 		if err != nil {
-			_ = to.Close()
+			behind.end()
+			if err == io.EOF {
+				_ = to.(*net.TCPConn).CloseWrite()
+			} else {
+				_ = to.Close()
+			}
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/experiment"
+	"assay/store"
 )
 
 // FaultFile is one thing that happens to a server while a phase runs.
@@ -16,6 +17,70 @@ type FaultFile struct {
 	Freeze NodeForm     `yaml:"freeze" jsonschema_description:"node N: the server's processes are stopped (SIGSTOP), its connections stay."`
 	Cut    NodeForm     `yaml:"cut" jsonschema_description:"node N: nothing passes between clients and the server any more; Assay stands between them as a proxy from the trial's start."`
 	Start  NodeForm     `yaml:"start" jsonschema_description:"node N: undoes what was done to it."`
+	Reset  NodeForm     `yaml:"reset" jsonschema_description:"node N: all connections to it that are open are reset at once; new ones are let through."`
+
+	Delay     DelayForm     `yaml:"delay" jsonschema_description:"20ms, or 20ms ± 5ms: answers of node: come so much later."`
+	Bandwidth BandwidthForm `yaml:"bandwidth" jsonschema_description:"10MB/s: so much passes to and from node:, in each direction, over all connections."`
+	Drop      DropForm      `yaml:"drop_connections" jsonschema_description:"10%: this share of the connections to node: is reset at once, chosen by chance."`
+	Node      NodeForm      `yaml:"node" jsonschema_description:"The server that delay, bandwidth and drop_connections are of: node N, or N. Default: node 1."`
+}
+
+// DelayForm is a duration, and how much more or less it may be: 20ms, 20ms ± 5ms or 20ms +- 5ms.
+type DelayForm struct{ Delay, Jitter time.Duration }
+
+func (f *DelayForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	text, more, jitters := strings.Cut(strings.ReplaceAll(n.text, "+-", "±"), "±")
+	delay, ok := parseDuration(strings.TrimSpace(text))
+	jitter := time.Duration(0)
+	if jitters && ok {
+		jitter, ok = parseDuration(strings.TrimSpace(more))
+	}
+	if n.kind != scalar || !ok || delay <= 0 || jitter < 0 || jitter > delay {
+		return n.expected(path, "a duration such as 20ms, or 20ms ± 5ms, with less behind ± than before it")
+	}
+	*f = DelayForm{delay, jitter}
+	return nil
+}
+
+// BandwidthForm is bytes a second: 10MB/s, 512KiB/s.
+type BandwidthForm float64
+
+func (f *BandwidthForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	text, perSecond := strings.CutSuffix(n.text, "/s")
+	bytes, err := store.ParseBytes(strings.TrimSpace(text))
+	if n.kind != scalar || !perSecond || err != nil || bytes < bandwidthMin {
+		return n.expected(path, "bytes a second from 1KB/s on, such as 10MB/s")
+	}
+	*f = BandwidthForm(bytes)
+	return nil
+}
+
+// bandwidthMin is below what a protocol's own timeouts endure.
+const bandwidthMin = 1000
+
+// DropForm is a share of the connections: 10%, 0.1.
+type DropForm float64
+
+func (f *DropForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	text, percent := strings.CutSuffix(n.text, "%")
+	number, ok := parseNumber(strings.TrimSpace(text))
+	if percent {
+		number /= 100
+	}
+	if n.kind != scalar || !ok || number <= 0 || number > 1 {
+		return n.expected(path, "a share above 0 and up to 100%, such as 10%")
+	}
+	*f = DropForm(number)
+	return nil
 }
 
 // NodeForm is one of a store's servers, counted from 1 in the order of its endpoints: node 2, or 2.
@@ -37,11 +102,23 @@ func (f *NodeForm) fromNode(n *node, path string) *Error {
 
 func (f FaultFile) doing() (all []experiment.Fault) {
 	for _, one := range []experiment.Fault{{Does: experiment.FaultKill, Node: int(f.Kill)}, {Does: experiment.FaultFreeze, Node: int(f.Freeze)},
-		{Does: experiment.FaultCut, Node: int(f.Cut)}, {Does: experiment.FaultStart, Node: int(f.Start)}} {
+		{Does: experiment.FaultCut, Node: int(f.Cut)}, {Does: experiment.FaultStart, Node: int(f.Start)}, {Does: experiment.FaultReset, Node: int(f.Reset)}} {
 		if one.Node > 0 {
-			one.At = time.Duration(f.At)
 			all = append(all, one)
 		}
+	}
+	node := max(int(f.Node), 1)
+	if f.Delay.Delay > 0 {
+		all = append(all, experiment.Fault{Does: experiment.FaultDelay, Node: node, Delay: f.Delay.Delay, Jitter: f.Delay.Jitter})
+	}
+	if f.Bandwidth > 0 {
+		all = append(all, experiment.Fault{Does: experiment.FaultBandwidth, Node: node, BytesPerSecond: float64(f.Bandwidth)})
+	}
+	if f.Drop > 0 {
+		all = append(all, experiment.Fault{Does: experiment.FaultDrop, Node: node, Share: float64(f.Drop)})
+	}
+	for i := range all {
+		all[i].At = time.Duration(f.At)
 	}
 	return all
 }
@@ -58,7 +135,9 @@ func (r workResolver) faults(file PhaseFile, p *experiment.Phase) *Error {
 		case p.Duration == 0:
 			return r.fail(r.in("faults"), "the phase %s ends with its operations: faults need for: DURATION", p.Name)
 		case len(all) != 1:
-			return r.fail(at(), "a fault does one thing to one server").hint("expected {at: 10s, kill: node 2}, or freeze, cut or start in place of kill")
+			return r.fail(at(), "a fault does one thing to one server").hint("expected {at: 10s, kill: node 2} (or freeze, cut, reset, start), or {at: 10s, delay: 20ms, node: 2} (or bandwidth, drop_connections)")
+		case f.Node > 0 && f.Kill+f.Freeze+f.Cut+f.Start+f.Reset > 0:
+			return r.fail(at("node"), "the fault names its server twice").hint("expected {at: 10s, kill: node 2}")
 		case f.At == 0:
 			return r.fail(at(), "a fault without its time").hint("expected at: DURATION, counted from the phase's start")
 		}
@@ -75,16 +154,18 @@ func (r workResolver) faults(file PhaseFile, p *experiment.Phase) *Error {
 		case fault.Does == experiment.FaultStart && was == "":
 			return r.fail(at("start"), "node %d runs at %s: nothing was done to it", fault.Node, fault.At)
 		case fault.Does != experiment.FaultStart && was != "":
-			return r.fail(at(fault.Does), "node %d is down at %s, by %s: start it first", fault.Node, fault.At, was)
+			return r.fail(at(fault.Does), "node %d is under %s at %s: undo that first, by start: node %[1]d", fault.Node, was, fault.At)
 		}
-		down[fault.Node] = fault.Does
-		if fault.Does == experiment.FaultStart {
+		switch {
+		case fault.Does == experiment.FaultStart:
 			delete(down, fault.Node)
+		case !experiment.Momentary(fault.Does):
+			down[fault.Node] = fault.Does
 		}
 		p.Faults = append(p.Faults, fault)
 	}
-	if len(p.Faults) > 0 && p.HasCut() {
-		r.note("clients of servers reach them through a proxy of Assay's in all phases, because the phase %s cuts one off", p.Name)
+	if p.NeedsProxy() {
+		r.note("clients of servers reach them through a proxy of Assay's in all phases, because the phase %s needs one", p.Name)
 	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"assay/internal/analysis/facts"
+	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 )
 
@@ -48,17 +50,23 @@ func recoveryOf(t *facts.Table, i int, arms []string, each map[string][][]facts.
 	}
 	var all []back
 	for _, arm := range arms {
-		var after []float64
+		var after, meanwhile []float64
 		blocks := 0
 		for _, block := range each[arm] {
 			if i >= len(block) {
 				continue
 			}
 			blocks++
-			p.Does, p.Node, p.DownS = block[i].Does, block[i].Node, max(p.DownS, block[i].Down)
+			p.Does, p.Amount, p.Node, p.DownS = block[i].Does, block[i].Amount, block[i].Node, max(p.DownS, block[i].Down)
+			if during := block[i].During; during != nil && block[i].Before > 0 {
+				meanwhile = append(meanwhile, *during/block[i].Before)
+			}
 			if at := block[i].RecoveredAt; at != nil {
 				after = append(after, *at-block[i].At)
 			}
+		}
+		if p.Does != experiment.FaultKill && p.Does != experiment.FaultFreeze && p.Does != experiment.FaultCut && len(meanwhile) > 0 {
+			p.Meanwhile = append(p.Meanwhile, arm+" "+shareOver(meanwhile))
 		}
 		switch {
 		case blocks == 0:
@@ -76,4 +84,13 @@ func recoveryOf(t *facts.Table, i int, arms []string, each map[string][][]facts.
 		p.Back = append(p.Back, fmt.Sprintf("%s %s", b.arm, format.Seconds(b.seconds)))
 	}
 	return finding.New(p)
+}
+
+// shareOver is the mean of a share over blocks, with its interval where there are several.
+func shareOver(blocks []float64) string {
+	e := stat.Compare([][]float64{blocks}, stat.Options{}).Arms[0]
+	if e.Interval == nil || e.N < 2 {
+		return format.Percent(e.Value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", format.Percent(e.Value), format.Percent(e.Interval.Low), format.Percent(e.Interval.High))
 }
