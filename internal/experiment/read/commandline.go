@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"assay/internal/experiment/keyval"
 )
 
 // ImportCommand turns the command line of another benchmark into an experiment file that does the same,
@@ -350,7 +352,6 @@ func (c *command) memtierValues() string {
 	if _, random := c.take("random-data"); random {
 		repeated = "0"
 	}
-	c.note("lengths below 24 bytes prove their key but not their version")
 	if list, given := c.take("data-size-list"); given {
 		var sizes []string
 		for part := range strings.SplitSeq(list, ",") {
@@ -380,7 +381,15 @@ func (c *command) memtierValues() string {
 		}
 		c.note("--data-size-range=%s is not MIN-MAX", span)
 	}
-	return fmt.Sprintf("{bytes: %d, repeated: %s}", c.number("data-size", 32), repeated)
+	size := c.number("data-size", 32)
+	c.noteShort(size)
+	return fmt.Sprintf("{bytes: %d, repeated: %s}", size, repeated)
+}
+
+func (c *command) noteShort(bytes uint64) {
+	if bytes < keyval.StampBytes {
+		c.note("values of %d bytes prove their key but not their version", bytes)
+	}
 }
 
 func (c *command) memtierOrder() string {
@@ -421,9 +430,7 @@ func convertRedisBenchmark(c *command) error {
 	}
 	c.keys = `{format: decimal, prefix: "key:", digits: 12}`
 	c.values = fmt.Sprintf("{bytes: %d, repeated: 1}", size)
-	if size < 24 {
-		c.note("values of %d bytes prove their key but not their version", size)
-	}
+	c.noteShort(size)
 	if pipeline > 1 {
 		c.handles = fmt.Sprintf("async(%d)", pipeline)
 	}
