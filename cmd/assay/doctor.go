@@ -114,6 +114,9 @@ func (d *diagnosed) print(out io.Writer) error {
 	table.add("kernel", orDash(e.Kernel))
 	table.add("system", orDash(e.OS))
 	table.add("governor", cmp.Or(e.Governor, "unknown"))
+	for _, what := range slices.Sorted(maps.Keys(e.Machine)) {
+		table.add(what, e.Machine[what])
+	}
 	table.add("file system", fmt.Sprintf("%s on %s (%s)", orDash(e.Filesystem), orDash(e.Device), orDash(e.Mount)))
 	if e.SyncMicros > 0 {
 		table.add("fdatasync", fmt.Sprintf("%.0f µs for 4 KiB", e.SyncMicros))

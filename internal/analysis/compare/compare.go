@@ -14,6 +14,7 @@ import (
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
@@ -631,6 +632,7 @@ func (c *comparer) noteDifferences(runs []*record.Run) (apart []string) {
 			}
 		}
 	}
+	differ = append(differ, host.MachineChanges(a, b)...)
 	if len(differ) > 0 {
 		note(finding.CompareMachinesDifferParams{What: differ})
 	}

@@ -446,6 +446,30 @@ func TestCompareRuns_finds_a_regression_that_ran_out_of_time(t *testing.T) {
 	}
 }
 
+// What is set up in another way on the same machine is named, and nothing of a run that did not note it.
+func TestCompareNamesHowTheMachineWasSetUp(t *testing.T) {
+	on := func(machine map[string]string) *record.Run {
+		run := another(99, func(*recordtest.Shape) {})
+		run.Environment.Machine = machine
+		return run
+	}
+	told := func(old, new *record.Run) (all string) {
+		for _, note := range compared(t, old, new).Notes {
+			all += finding.Text(note) + "\n"
+		}
+		return all
+	}
+	was := on(map[string]string{"SMT": "on", "turbo": "on", "disk scheduler": "none"})
+	if got := told(was, on(map[string]string{"SMT": "off", "turbo": "on"})); !strings.Contains(got, "The machines differ: SMT and disk scheduler.") {
+		t.Errorf("it says\n%s", got)
+	}
+	for _, other := range []*record.Run{was, on(nil)} {
+		if got := told(was, other); strings.Contains(got, "The machines differ") {
+			t.Errorf("it says\n%s", got)
+		}
+	}
+}
+
 // A ratio of two machines is no regression of the store; another kernel is the same machine.
 func TestCompareRuns_of_two_machines(t *testing.T) {
 	on := func(change func(*record.Environment)) *record.Run {

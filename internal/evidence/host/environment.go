@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/base/bounded"
+	"assay/internal/base/format"
 	"assay/internal/base/mounts"
 	"assay/internal/base/secret"
 )
@@ -37,7 +38,8 @@ type Environment struct {
 	Mount       string             `json:"mount_options"`
 	Device      string             `json:"device"`
 	Container   string             `json:"container"`
-	Command     []string           `json:"command"` // as typed, but for secrets
+	Machine     map[string]string  `json:"machine,omitempty"` // how it is set up, in words: "SMT" → "on"; nil: of a run that is older than the field
+	Command     []string           `json:"command"`           // as typed, but for secrets
 	Directory   string             `json:"directory"`
 	Host        string             `json:"host"`
 	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
@@ -75,6 +77,10 @@ func Seal(dataDirectory string, command []string) Environment {
 		Directory:   dataDirectory,
 	}
 	e.Assay, e.Modules = build()
+	e.Machine = machineOf(kernelRoots, dataDirectory, os.Getpid())
+	if least := MemoryBytes(); least > 0 && least < e.MemoryBytes {
+		e.Machine["memory limit"] = format.Bytes(float64(least))
+	}
 	e.Host, _ = os.Hostname()
 	var name unix.Utsname
 	if unix.Uname(&name) == nil {
@@ -128,7 +134,24 @@ func Changes(was, now Environment) []string {
 	note("file system", was.Filesystem, now.Filesystem)
 	note("mount options", was.Mount, now.Mount)
 	note("device", was.Device, now.Device)
+	for _, what := range MachineChanges(was, now) {
+		note(what, was.Machine[what], now.Machine[what])
+	}
 	return changes
+}
+
+// MachineChanges names what of Environment.Machine is not the same; none where one of both is older than
+// that.
+func MachineChanges(was, now Environment) (names []string) {
+	if was.Machine == nil || now.Machine == nil {
+		return nil
+	}
+	for _, what := range sortedKeys(was.Machine, now.Machine) {
+		if was.Machine[what] != now.Machine[what] {
+			names = append(names, what)
+		}
+	}
+	return names
 }
 
 func sortedKeys(maps ...map[string]string) []string {

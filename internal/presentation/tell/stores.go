@@ -135,6 +135,9 @@ func environmentOf(run *record.Run) (facts []model.Fact) {
 	may("Governor", e.Governor)
 	may("Clock source", e.ClockSource)
 	may("Container", e.Container)
+	for _, what := range slices.Sorted(maps.Keys(e.Machine)) {
+		add(strings.ToUpper(what[:1])+what[1:], e.Machine[what])
+	}
 	may("Go", e.Go)
 	may("Host", e.Host)
 	for _, compressor := range slices.Sorted(maps.Keys(e.ValueRatio)) {
