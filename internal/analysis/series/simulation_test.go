@@ -18,7 +18,7 @@ import (
 const (
 	drawsLong  = 300
 	drawsShort = 20
-	document   = "../../../docs/error-rates.md"
+	document   = "../../../docs/error-rates-tables.md"
 )
 
 func long() bool { return os.Getenv("ASSAY_LONG") == "1" }

@@ -12,7 +12,7 @@ import (
 
 // carryoverSimulated says what a trial that slows the next one does to comparisons.
 var carryoverSimulated = simulated{
-	"testdata/carryover.json", "testdata/carryover-short.json", "../../../docs/error-rates.md", 2000,
+	"testdata/carryover.json", "testdata/carryover-short.json", "../../../docs/error-rates-tables.md", 2000,
 	[]simulation{{"carryover", simulateCarryover, 1}}}
 
 func TestCarryoverErrorRates(t *testing.T) { carryoverSimulated.run(t, 16) }

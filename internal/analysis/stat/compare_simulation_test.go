@@ -10,7 +10,7 @@ import (
 
 // comparisonsSimulated says how often comparisons are wrong.
 var comparisonsSimulated = simulated{
-	"testdata/comparisons.json", "testdata/comparisons-short.json", "../../../docs/error-rates.md", 2000, []simulation{
+	"testdata/comparisons.json", "testdata/comparisons-short.json", "../../../docs/error-rates-tables.md", 2000, []simulation{
 		{"compare", simulateCompare, 1},
 		{"detectable", simulateDetectable, 1},
 		{"unpaired", simulateUnpaired, 1},

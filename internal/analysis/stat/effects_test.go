@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var effectsSimulated = simulated{"testdata/effects.json", "testdata/effects-short.json", "../../../docs/error-rates.md", 400,
+var effectsSimulated = simulated{"testdata/effects.json", "testdata/effects-short.json", "../../../docs/error-rates-tables.md", 400,
 	[]simulation{{"effects", simulateEffects, 1}}}
 
 func TestEffectErrorRates(t *testing.T) { effectsSimulated.run(t, 20) }

@@ -7,7 +7,7 @@ import (
 )
 
 var interferenceSimulated = simulated{
-	"testdata/interference.json", "testdata/interference-short.json", "../../../docs/error-rates.md", 2000, []simulation{
+	"testdata/interference.json", "testdata/interference-short.json", "../../../docs/error-rates-tables.md", 2000, []simulation{
 		{"interference", simulateInterference, 1},
 	}}
 
