@@ -84,7 +84,7 @@ var _ = register(
 		Says: `no capacity in {{.blocks}} of {{plural .of "block" ""}}: ` +
 			`{{if eq .found "at least"}}the objectives hold at the highest rate that was tried` +
 			`{{else if eq .found "client"}}the client is too slow to break the objectives` +
-			`{{else if eq .found "below"}}the objectives hold at no rate` +
+			`{{else if eq .found "below"}}the objectives hold at no rate that was tried` +
 			`{{else if eq .found "cliff"}}throughput collapses above it` +
 			`{{else if eq .found "recovery"}}the store does not recover from overload` +
 			`{{else if eq .found "declines"}}the store gets slower during the search` +

@@ -106,6 +106,7 @@ func (p *Phase) AddStep(step *Phase) {
 		}
 		p.Operations[at].Add(&step.Operations[i])
 	}
+	p.SampleNS = max(p.SampleNS, step.SampleNS)
 	p.ElapsedNS, p.ThreadsNS = p.ElapsedNS+step.ElapsedNS, p.ThreadsNS+step.ThreadsNS
 	p.Attempted, p.Unfinished = p.Attempted+step.Attempted, p.Unfinished+step.Unfinished
 	for _, m := range step.Messages {

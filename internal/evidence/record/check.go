@@ -268,7 +268,11 @@ func (r *Run) holdSeries(trial *Trial, samples []Sample) {
 		}
 		elapsed := float64(p.ElapsedNS) / 1e9
 		left := elapsed - ends[p.Name]
-		if least := float64(p.SampleNS) / 1e9; trial.SamplesMissing == 0 && p.SampleNS > 0 && left >= least+timeSlack*(1+elapsed) && !trial.has(finding.FaultClock) && !trial.has(finding.FaultDiskFull) {
+		least := float64(p.SampleNS) / 1e9
+		if p.Capacity != nil { // each step may lack its last sample
+			least *= float64(len(p.Capacity.Steps) + 1)
+		}
+		if trial.SamplesMissing == 0 && p.SampleNS > 0 && left >= least+timeSlack*(1+elapsed) && !trial.has(finding.FaultClock) && !trial.has(finding.FaultDiskFull) {
 			r.fault(FaultImpossible, file, id, fmt.Sprintf("the last %.3g s of phase %q are not there", left, p.Name))
 		}
 	}
