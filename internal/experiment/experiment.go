@@ -290,6 +290,8 @@ type Order struct {
 	Theta        float64 `json:"theta,omitempty"`          // zipfian, latest: the exponent, above 0 and at most 10; scrambled_zipfian: 0.99
 	HotRecords   float64 `json:"hot_records,omitempty"`    // hotspot, exponential: share of the records that are hot
 	HotOps       float64 `json:"hot_operations,omitempty"` // hotspot: share of the operations that go there
+
+	Buckets []trace.Bucket `json:"buckets,omitempty"` // popularity: keys and how often they come, hottest first
 }
 
 // Distributions are the names that Order.Distribution may have.
@@ -302,8 +304,9 @@ type Order struct {
 //	latest             YCSB's: a zipfian counted back from the newest record
 //	hotspot            YCSB's: hot_operations of the operations go to hot_records of the records, uniformly
 //	exponential        of YCSB's shape, counted from record 0 (YCSB counts back from the newest): about 95 % of the operations go to the first 85.71 % of the records
+//	popularity         that of a file: so many keys, and how often one of them comes
 //	counting           0, 1, 2 … without end and from 0 in every thread, so that all threads write the same keys; for upserts alone
-var Distributions = []string{"sequential", "shuffled", "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "exponential", "counting"}
+var Distributions = []string{"sequential", "shuffled", "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "exponential", "popularity", "counting"}
 
 // Scan says how long scans are.
 type Scan struct {

@@ -82,7 +82,7 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	s := trace.Spec{
 		Load: p.Load, Records: t.cell.Records, Fresh: max(t.past.fresh, t.cell.Records),
 		Order: trace.Order{
-			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
+			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps, Buckets: p.Order.Buckets,
 		},
 		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: t.endpoints,

@@ -36,7 +36,7 @@ func (r *resolver) cells() *Error {
 		own := slices.Clone(base)
 		for _, change := range c.Changes {
 			path := join("cases."+c.Name, change.path)
-			if change.path == "values.bytes" && len(r.file.Values.Sizes)+len(r.file.Values.Columns) > 0 {
+			if change.path == "values.bytes" && r.file.Values.Sizes.count()+len(r.file.Values.Columns) > 0 {
 				return change.at.fail(path, "values have one of bytes, sizes and columns")
 			}
 			for k, a := range fileAxes {

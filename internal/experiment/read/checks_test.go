@@ -94,6 +94,8 @@ var traceChecks = map[string]judged{
 	"unknown order %q": {mistake: phases(loading, "{name: r, mix: {read: 1}, order: oldest, for: 1s}"), says: "unknown distribution"},
 	"threads that think before their operations have no rate, load nothing, and each operation is timed": {
 		mistake: phases(loading, "{name: r, mix: {read: 1}, think: 1ms, rate: 10, for: 1s}"), says: "do not pause beside it"},
+	"order popularity has no buckets of keys":                                                  {mistake: phases(loading, "{name: r, mix: {read: 1}, order: popularity, for: 1s}"), says: "is that of a file"},
+	"bucket %d has %d keys and weight %v: expected a key at least and a weight from 0 to 1e18": {unreachable: "the resolver checks a file by the same"},
 	"values of %d bytes": {mistake: "values: {bytes: 2GiB}", says: "a value has at most 1 GiB"},
 	"more than %d different value lengths (each with each TTL), scan lengths, batch sizes and queries": {
 		unreachable: "values have columns, or 120 pairs of a size and a TTL and as many sizes at most; 128 lengths of scans, 64 queries, a batch and two shorter ones at the ends of threads are below 256"},

@@ -22,7 +22,7 @@ func (r *resolver) columns() *Error {
 		}
 		return nil
 	}
-	if len(v.Bytes) > 0 || len(v.Sizes) > 0 {
+	if len(v.Bytes) > 0 || v.Sizes.count() > 0 {
 		return r.fail([]string{"values", "columns"}, "values have one of bytes, sizes and columns")
 	}
 	for i, c := range v.Columns {

@@ -114,7 +114,7 @@ type KeysFile struct {
 // ValuesFile is what values look like.
 type ValuesFile struct {
 	Bytes     OneOrMany[Count]     `yaml:"bytes" jsonschema_description:"Length of every value; 64KiB is understood. Default: 100."`
-	Sizes     []SizeFile           `yaml:"sizes" jsonschema_description:"A mixture of lengths, in place of bytes."`
+	Sizes     SizesForm            `yaml:"sizes" jsonschema_description:"A mixture of lengths, in place of bytes: a list of bytes and weight, or {file: sizes.json} of CacheLib's form, with valSizeRange and valSizeRangeProbability."`
 	Columns   []ColumnFile         `yaml:"columns" jsonschema_description:"In place of bytes: each value is a record of these columns. A store with columns of its own keeps them as such, any other as one value."`
 	Queries   map[string]QueryFile `yaml:"queries" jsonschema_description:"Queries by name, for phases whose mix has query:NAME, count:NAME or delete:NAME."`
 	Indexes   []IndexFile          `yaml:"indexes" jsonschema_description:"Columns that the store is to index. Stores without columns of their own are refused."`
@@ -212,6 +212,7 @@ type OrderFile struct {
 	Distribution  DistributionForm `yaml:"distribution" jsonschema_description:"The distribution's name."`
 	Theta         *float64         `yaml:"theta" jsonschema_description:"Exponent of zipfian, scrambled_zipfian and latest. Default: 0.99."`
 	HotRecords    *float64         `yaml:"hot_records" jsonschema_description:"hotspot: share of the records that are hot. Default: 0.2. exponential: share of the records, from the first on, to which hot_operations go. Default: 0.8571."`
+	File          *string          `yaml:"file" jsonschema_description:"popularity: a file of CacheLib's form, with popularityBuckets (numbers of keys) and popularityWeights (how often one of each comes)."`
 	HotOperations *float64         `yaml:"hot_operations" jsonschema_description:"hotspot: share of the operations that go to the hot records. Default: 0.8."`
 }
 

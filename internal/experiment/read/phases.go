@@ -258,6 +258,13 @@ func (r workResolver) order(p PhaseFile, resolved *experiment.Phase) *Error {
 			return err
 		}
 	}
+	if name == trace.Popularity {
+		if err := r.popularity(o, &resolved.Order); err != nil {
+			return err
+		}
+	} else if o.File != nil {
+		return r.fail(r.in("order", "file"), "%s has no file: popularity has one", name)
+	}
 	hot := o.HotRecords != nil || o.HotOperations != nil
 	if hot && name != trace.Hotspot && name != trace.Exponential {
 		return r.fail(r.in("order"), "%s has no hot records: hotspot and exponential have", name)

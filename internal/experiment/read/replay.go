@@ -215,7 +215,7 @@ func (r workResolver) noteReplay(replay *experiment.Replay) {
 // ownValues reports whether the file says itself how long values are.
 func (r *resolver) ownValues() bool {
 	v := &r.file.Values
-	return len(v.Bytes) > 0 || len(v.Sizes) > 0 || len(v.Columns) > 0
+	return len(v.Bytes) > 0 || v.Sizes.count() > 0 || len(v.Columns) > 0
 }
 
 // firstReplay is the one from which the records follow; nil: there is none.

@@ -292,6 +292,15 @@ func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 		enumOf([]string{"D0", "D1", "D3", "D4"}), {Type: "string", Pattern: `^D2\([0-9a-zµ.]+\)$`},
 	}}
 }
+func (SizesForm) JSONSchema() *jsonschema.Schema {
+	one := uint64(1)
+	each := properties("bytes", bytesSchema())
+	each.Properties.Set("weight", &jsonschema.Schema{Type: "number"})
+	each.Type, each.AdditionalProperties = "object", jsonschema.FalseSchema
+	file := properties("file", &jsonschema.Schema{Type: "string"})
+	file.Type, file.AdditionalProperties = "object", jsonschema.FalseSchema
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "array", Items: each, MinItems: &one}, file}}
+}
 func (ThinkForm) JSONSchema() *jsonschema.Schema {
 	table := properties("exponential", durationSchema())
 	table.Type, table.AdditionalProperties = "object", jsonschema.FalseSchema

@@ -113,9 +113,9 @@ func (r workResolver) ttl(p PhaseFile, resolved *experiment.Phase) *Error {
 		}
 		resolved.TTL = append(resolved.TTL, experiment.TTL{Life: life, Weight: t.Weight})
 	}
-	if len(resolved.TTL)*max(len(r.file.Values.Sizes), 1) > ttlClassesMax {
+	if len(resolved.TTL)*max(len(r.e.Values.Sizes), 1) > ttlClassesMax {
 		return r.fail(r.in("ttl"), "%d times and %d sizes: a phase has at most %d different pairs of them", len(resolved.TTL),
-			len(r.file.Values.Sizes), ttlClassesMax)
+			len(r.e.Values.Sizes), ttlClassesMax)
 	}
 	return nil
 }

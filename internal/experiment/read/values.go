@@ -85,16 +85,20 @@ func (r *resolver) values() *Error {
 	if err := shape.Check(); err != nil {
 		return r.fail([]string{"values", "pool_bytes"}, "%v", err)
 	}
-	if len(v.Sizes) > 0 && len(v.Bytes) > 0 {
+	sizes, failure := r.sizesOf()
+	if failure != nil {
+		return r.fail([]string{"values", "sizes"}, "the lengths of values in %s can't be read: %v", v.Sizes.File, failure)
+	}
+	if len(sizes) > 0 && len(v.Bytes) > 0 {
 		return r.fail([]string{"values", "sizes"}, "values have either bytes or sizes, not both")
 	}
-	if len(v.Sizes) > sizesMax {
-		return r.fail([]string{"values", "sizes"}, "%d sizes: at most %d", len(v.Sizes), sizesMax)
+	if len(sizes) > sizesMax {
+		return r.fail([]string{"values", "sizes"}, "%d sizes: at most %d", len(sizes), sizesMax)
 	}
 	if !r.ownValues() {
 		r.e.Values.Sizes = r.recordedSizes()
 	}
-	for i, size := range v.Sizes {
+	for i, size := range sizes {
 		at := []string{"values", "sizes", fmt.Sprint(i)}
 		if size.Bytes > valueBytesMax {
 			return r.fail(append(at, "bytes"), "a value has at most 1 GiB")
@@ -122,7 +126,7 @@ func (r *resolver) usualValueBytes() Count {
 	switch {
 	case !r.ownValues() && len(r.e.Values.Sizes) > 0:
 		return r.recordedValueBytes()
-	case len(r.file.Values.Sizes) > 0:
+	case len(r.file.Values.Sizes.List) > 0:
 		return r.meanValueBytes()
 	case len(r.file.Values.Columns) > 0:
 		return r.meanRecordBytes()
@@ -132,7 +136,7 @@ func (r *resolver) usualValueBytes() Count {
 
 func (r *resolver) meanValueBytes() Count {
 	sum, weights := 0.0, 0.0
-	for _, size := range r.file.Values.Sizes {
+	for _, size := range r.file.Values.Sizes.List {
 		sum += float64(size.Bytes) * size.Weight
 		weights += size.Weight
 	}

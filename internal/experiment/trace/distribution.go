@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"sort"
 )
 
 // The names of the orders in which keys come. Sequential and shuffled visit every record once a
@@ -16,6 +18,7 @@ const (
 	Latest           = "latest"            // YCSB's: a zipfian counted back from the newest record
 	Hotspot          = "hotspot"           // YCSB's: HotOperations of the draws go to the first HotRecords of the records
 	Exponential      = "exponential"       // YCSB's: falls off exponentially from record 0
+	Popularity       = "popularity"        // of Buckets, hottest first; the keys of a bucket equally likely; ranks spread over the records by a bijection
 	Counting         = "counting"          // 0, 1, 2 … without end, from 0 in every thread: all write the same keys; upserts only
 
 	// Recorded is the order of a recording that is replayed; nothing else may ask for it.
@@ -28,6 +31,14 @@ type Order struct {
 	Theta         float64 // zipfian, scrambled_zipfian, latest: the exponent, > 0
 	HotRecords    float64 // hotspot, exponential: share of the records, 0 to 1
 	HotOperations float64 // hotspot, exponential: share of the draws, 0 to 1
+
+	Buckets []Bucket `json:",omitempty"` // popularity
+}
+
+// Bucket is so many keys, and how often one of them is drawn, relative to the other buckets.
+type Bucket struct {
+	Keys   uint64  `json:"keys"`
+	Weight float64 `json:"weight"`
 }
 
 // visitsAll says if the order visits every record once a pass.
@@ -39,6 +50,16 @@ func (o Order) Check() error { return o.check() }
 func (o Order) check() error {
 	switch o.Distribution {
 	case Sequential, Shuffled, Uniform, Counting:
+	case Popularity:
+		if len(o.Buckets) == 0 {
+			return errors.New("order popularity has no buckets of keys")
+		}
+		for i, b := range o.Buckets {
+			if b.Keys == 0 || b.Keys > indexEnd || !(b.Weight >= 0 && b.Weight <= 1e18) {
+				return fmt.Errorf("bucket %d has %d keys and weight %v: expected a key at least and a weight from 0 to 1e18", i, b.Keys, b.Weight)
+			}
+		}
+		return checkWeights("buckets", o.Buckets, func(b Bucket) float64 { return min(b.Weight, 1e12) })
 	case Exponential:
 		if records, operations := o.exponential(); !(records > 0 && records <= 1 && operations > 0 && operations < 1) {
 			return fmt.Errorf("order exponential needs hot records above 0 and at most 1, and hot operations between 0 and 1, not %v and %v",
@@ -73,6 +94,9 @@ func (o Order) draw(records, seed uint64) func(random) uint64 {
 		return func(r random) uint64 { return spread.at(z.rank(r)) }
 	case ScrambledZipfian:
 		return newYCSBZipf(records).index
+	case Popularity:
+		rank, spread := drawBuckets(o.Buckets, records), newPermutation(records, seed, 0)
+		return func(r random) uint64 { return spread.at(rank(r)) }
 	case Hotspot:
 		hot := max(uint64(float64(records)*o.HotRecords), 1)
 		share := threshold(o.HotOperations)
@@ -96,6 +120,35 @@ func (o Order) draw(records, seed uint64) func(random) uint64 {
 		}
 	default:
 		return func(r random) uint64 { return r.below(records) }
+	}
+}
+
+// drawBuckets returns a function that draws ranks below records: a bucket by its weight, and any of its keys.
+// Of a bucket that is cut off, the part is drawn as often as it is large; those behind it never are.
+func drawBuckets(buckets []Bucket, records uint64) func(random) uint64 {
+	var first []uint64
+	var weights []float64
+	ranks, total := uint64(0), 0.0
+	for _, b := range buckets {
+		if ranks >= records {
+			break
+		}
+		keys := min(b.Keys, records-ranks)
+		weight := float64(b.Weight * float64(float64(keys)/float64(b.Keys)))
+		first, weights = append(first, ranks), append(weights, weight)
+		ranks, total = ranks+keys, total+weight
+	}
+	bounds, sum := make([]uint64, len(weights)), 0.0
+	for i, weight := range weights {
+		sum += weight
+		bounds[i] = threshold(sum / total)
+	}
+	bounds[len(bounds)-1] = 1 << 63
+	first = append(first, ranks)
+	return func(r random) uint64 {
+		word := r.Uint64() >> 1
+		i := sort.Search(len(bounds), func(i int) bool { return word < bounds[i] })
+		return first[i] + r.below(first[i+1]-first[i])
 	}
 }
 
