@@ -55,7 +55,7 @@ func (r workResolver) capacityPhase(p PhaseFile, resolved *experiment.Phase) *Er
 	if c == nil {
 		return nil
 	}
-	for _, field := range []string{"load", "groups", "request", "for", "operations", "rate", "milestones", "faults", "unmeasured", "replay", "ttl"} {
+	for _, field := range []string{"load", "groups", "request", "for", "operations", "rate", "milestones", "faults", "unmeasured", "replay", "ttl", "think"} {
 		if r.has(r.in(field)) {
 			return r.fail(r.in(field), "the phase %s searches for a capacity: it has no %s", p.Name, field).
 				hint("expected name, mix, order and capacity; arrivals, batch, scan, query, threads and optional may be given")
