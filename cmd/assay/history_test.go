@@ -65,7 +65,7 @@ func TestHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantParts(t, "the site", string(page), "changed in put (D1), between v1.7 and v1.8: rate fell by 20", "<polyline", `<td class="number" data-sort="`)
+	wantParts(t, "the site", string(page), "changed in put (D1), between v1.7 and v1.8: rate fell by 20", "<polyline", `<td data-sort="`)
 	for _, run := range groups[0].Runs {
 		name := "report-" + run.ID + ".html"
 		report, err := os.ReadFile(filepath.Join(folder, name))
