@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
 	"assay/internal/experiment/trace"
 )
 
@@ -11,6 +12,9 @@ import (
 func thinkRule(b *bench) error {
 	if !b.description.Pauses {
 		return skip("the worker does not pause between operations")
+	}
+	if b.target.Handles == control.HandlesAsync {
+		return skip("asynchronous handles do not pause: their operations overlap")
 	}
 	if err := b.openFor(opening{}); err != nil {
 		return err

@@ -74,10 +74,7 @@ func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity
 		if s.Response == nil || s.Seconds <= 0 || s.Kind != capacity.Closed && (s.Rate < 100 || s.Rate > 200) {
 			t.Fatalf("%s, %s: %+v", id, p.Name, s)
 		}
-		judged += s.Response.Count()
-		if s.Kind != capacity.Closed && s.Response.Count() != s.Due-s.Never {
-			t.Errorf("%s, %s: of %d operations %d never ended, and %d have a time", id, p.Name, s.Due, s.Never, s.Response.Count())
-		}
+		judged += s.Response.Count() // of a step as its last look found it: what ended while it looked may be in it or not
 	}
 	if p.Attempted != done || judged > done || judged == 0 {
 		t.Errorf("%s, %s: %d attempted, %d done, %d judged", id, p.Name, p.Attempted, done, judged)
