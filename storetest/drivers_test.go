@@ -311,6 +311,14 @@ func serveFor(t *testing.T, p server.Program, f form) (endpoints []string, optio
 			return []string{endpoint}, nil, nil
 		}
 	}
-	g = servertest.StartGroup(t, p, f.class, f.server, max(f.servers, 1))
+	settings := f.server
+	if slices.ContainsFunc(p.Options, func(o store.Option) bool { return o.Name == "write_request_timeout" }) {
+		settings = maps.Clone(settings)
+		if settings == nil {
+			settings = map[string]string{}
+		}
+		settings["write_request_timeout"] = "5m" // a disk that other tests sync may take seconds
+	}
+	g = servertest.StartGroup(t, p, f.class, settings, max(f.servers, 1))
 	return g.Endpoints(), g.Guard().DriverOptions(), g
 }

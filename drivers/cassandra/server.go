@@ -44,6 +44,7 @@ var Program = server.Program{
 			Help: "when the log is synced: periodic: in the background; batch: before each reply; group: once in commitlog_sync_group_window, before the replies. The durability class sets it"},
 		{Name: "commitlog_sync_period", Type: store.Duration, Default: "10s", Help: "time between two syncs, where they are periodic"},
 		{Name: "commitlog_sync_group_window", Type: store.Duration, Default: "15ms", Help: "time between two syncs, where they are of groups"},
+		{Name: "write_request_timeout", Type: store.Duration, Default: "2s", Help: "how long the server waits for a write, its sync included, before it tells a timeout"},
 		{Name: "batch_fail_bytes", Type: store.Bytes, Default: "50KiB", Help: "batch_size_fail_threshold: a larger batch is refused"},
 		{Name: "concurrent_reads", Type: store.Int, Default: "32", Help: "threads that read"},
 		{Name: "concurrent_writes", Type: store.Int, Default: "32", Help: "threads that write"},
@@ -64,6 +65,7 @@ var Program = server.Program{
 			"storage_port": strconv.Itoa(i.PeerPort), "native_transport_port": strconv.Itoa(i.Port),
 			"commitlog_sync": i.Options["commitlog_sync"], "endpoint_snitch": "SimpleSnitch",
 			"batch_size_fail_threshold": fmt.Sprint(i.Options.Bytes("batch_fail_bytes")>>10) + "KiB",
+			"write_request_timeout":     fmt.Sprint(i.Options.Duration("write_request_timeout").Milliseconds()) + "ms",
 			"concurrent_reads":          i.Options["concurrent_reads"], "concurrent_writes": i.Options["concurrent_writes"],
 			"disk_failure_policy": "stop",  // as in the file that Cassandra comes with
 			"auto_bootstrap":      "false", // there is nothing to fetch from the others
