@@ -14,7 +14,7 @@ import (
 // Capacity is what searches for a capacity found of a row, over its blocks. Its rate is the row's.
 type Capacity struct {
 	Objectives []capacity.Objective `json:"objectives"`
-	Outcome    capacity.Outcome     `json:"outcome"` // what most blocks show
+	Outcome    capacity.Outcome     `json:"outcome"` // what more than half of the blocks show
 	Blocks     int                  `json:"blocks"`  // so many of them
 	Of         int                  `json:"of_blocks"`
 	// Rate is what the outcome's words are about, the median of its blocks, in operations a second: of a
@@ -79,6 +79,9 @@ func (r *Row) capacityOf(work experiment.Phase) *Capacity {
 	}
 	c.Of = len(searches)
 	c.Outcome, c.Blocks = MostFrequent(outcomes)
+	if 2*c.Blocks <= c.Of {
+		c.Outcome = capacity.Disagree // one block's hiccup is no property of the store
+	}
 	var rates []float64
 	each := make([][]float64, len(c.Objectives)+1)
 	for _, o := range r.Used() {
@@ -95,7 +98,9 @@ func (r *Row) capacityOf(work experiment.Phase) *Capacity {
 		}
 		c.hold(o.Fitted, o.Phase.Capacity)
 	}
-	c.Rate = *MedianOf(rates)
+	if median := MedianOf(rates); median != nil {
+		c.Rate = *median
+	}
 	for _, of := range each {
 		var at *float64
 		if 2*len(of) > c.Of {

@@ -102,6 +102,10 @@ func TestCapacity_is_what_most_blocks_show(t *testing.T) {
 	if c.Outcome != capacity.Found || c.Blocks != 2 || c.Of != 3 {
 		t.Errorf("%s in %d of %d blocks", c.Outcome, c.Blocks, c.Of)
 	}
+	c = rowOf(searched(40_000, false), odd).capacityOf(capacityWork)
+	if c.Outcome != capacity.Disagree || c.Rate != 0 {
+		t.Errorf("of two blocks that do not agree: %s %v", c.Outcome, c.Rate)
+	}
 	if (&Row{}).capacityOf(experiment.Phase{}) != nil {
 		t.Error("a phase that does not search has a capacity")
 	}

@@ -18,6 +18,7 @@ var _ = register(
 			NoCapacityParams{At: example, Outcome: "recovery", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3},
 			NoCapacityParams{At: example, Outcome: "declines", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3},
 			NoCapacityParams{At: example, Outcome: "unstable", Objectives: "p99 < 5 ms", Rate: 41200, Blocks: 3, Of: 3},
+			NoCapacityParams{At: example, Outcome: "disagree", Objectives: "p99 < 5 ms", Blocks: 1, Of: 3},
 			NoCapacityParams{At: example, Outcome: "unfinished", Objectives: "p99 < 5 ms", Blocks: 3, Of: 3}},
 		Says: `{{if eq .outcome "at least"}}{{.arm}} sustains at least {{rate .rate}} at {{.objectives}} in {{.place}}: no higher rate was tried.` +
 			`{{else if eq .outcome "client"}}{{.arm}} sustains at least {{rate .rate}} at {{.objectives}} in {{.place}}. Above that, the client began operations too late.` +
@@ -25,9 +26,10 @@ var _ = register(
 			`{{else if eq .outcome "cliff"}}{{.arm}} in {{.place}} has a cliff near {{rate .rate}}: above it, throughput collapses.` +
 			`{{else if eq .outcome "recovery"}}{{.arm}} in {{.place}} does not recover from overload: rates that had held at {{.objectives}} no longer hold.` +
 			`{{else if eq .outcome "declines"}}{{.arm}} in {{.place}} gets slower during the search: rates that had held at {{.objectives}} no longer hold.` +
-			`{{else if eq .outcome "unstable"}}{{.arm}} in {{.place}} is unstable: it keeps and misses {{.objectives}} at the same rates.` +
+			`{{else if eq .outcome "unstable"}}{{.arm}} in {{.place}} kept and missed {{.objectives}} at the same rates: it or this machine pauses now and then.` +
+			`{{else if eq .outcome "disagree"}}No capacity of {{.arm}} is told in {{.place}}: the {{plural .of "block" ""}} do not agree on {{.objectives}}.` +
 			`{{else}}The search for the capacity of {{.arm}} in {{.place}} did not end.{{end}}` +
-			`{{if ne .blocks .of}} Seen in {{.blocks}} of {{plural .of "block" ""}}.{{end}}`,
+			`{{if and (ne .blocks .of) (ne .outcome "disagree")}} Seen in {{.blocks}} of {{plural .of "block" ""}}.{{end}}`,
 		Answer: true, Told: true, Remedy: `the table by rate shows where latency rises (report --full)`},
 	Entry{Example: CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms", Stores: []string{"memcached 63.9 k/s (95 % interval 63.1 to 64.8)", "redis 41.2 k/s (40.1 to 42.0)"},
 		Factor: Known(1.55), Low: Known(1.5), High: Known(1.61)},

@@ -80,8 +80,9 @@ var _ = register(
 			NoRankParams{Code: "no-rank no-capacity", Found: "client", Blocks: 2, Of: 3}, NoRankParams{Code: "no-rank no-capacity", Found: "below", Blocks: 3, Of: 3},
 			NoRankParams{Code: "no-rank no-capacity", Found: "cliff", Blocks: 3, Of: 3}, NoRankParams{Code: "no-rank no-capacity", Found: "recovery", Blocks: 3, Of: 3},
 			NoRankParams{Code: "no-rank no-capacity", Found: "declines", Blocks: 3, Of: 3}, NoRankParams{Code: "no-rank no-capacity", Found: "unstable", Blocks: 3, Of: 3},
+			NoRankParams{Code: "no-rank no-capacity", Found: "disagree", Blocks: 1, Of: 3},
 			NoRankParams{Code: "no-rank no-capacity", Found: "unfinished", Blocks: 3, Of: 3}},
-		Says: `no capacity in {{.blocks}} of {{plural .of "block" ""}}: ` +
+		Says: `{{if eq .found "disagree"}}no capacity: {{plural .of "block" ""}} do not agree{{else}}no capacity in {{.blocks}} of {{plural .of "block" ""}}: ` +
 			`{{if eq .found "at least"}}the objectives hold at the highest rate that was tried` +
 			`{{else if eq .found "client"}}the client is too slow to break the objectives` +
 			`{{else if eq .found "below"}}the objectives hold at no rate that was tried` +
@@ -89,7 +90,7 @@ var _ = register(
 			`{{else if eq .found "recovery"}}the store does not recover from overload` +
 			`{{else if eq .found "declines"}}the store gets slower during the search` +
 			`{{else if eq .found "unstable"}}the objectives hold and break at the same rates` +
-			`{{else}}the search did not end{{end}}`},
+			`{{else}}the search did not end{{end}}{{end}}`},
 
 	Entry{Example: LatencyDispatchLate, Says: `operations began late: more than a tenth of these percentiles is the harness's delay`},
 	Entry{Example: LatencyNotBegun, Says: `operations that were due were never begun; these percentiles leave them out`},

@@ -19,6 +19,7 @@ const (
 	NoRecovery Outcome = "recovery"   // after a rate that was too high, it holds at none any more
 	Declines   Outcome = "declines"   // rates that held do not hold later
 	Unstable   Outcome = "unstable"   // it holds and breaks at the same rates
+	Disagree   Outcome = "disagree"   // of several searches: more than half show none of these
 	Unfinished Outcome = "unfinished" // the steps ended before anything could be said
 )
 
