@@ -142,6 +142,12 @@ func (p page) OverTime(t model.Table) bool {
 	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && r.Standing != model.Reference })
 }
 
+// FromDue reports whether latencies of a table are from the due time: of open load, and of searches for a
+// capacity, whose steps are that.
+func (p page) FromDue(t model.Table) bool {
+	return t.Open || slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.Capacity != nil })
+}
+
 // Moments reports whether it is known what became of a rate over time.
 func (p page) Moments(t model.Table) bool {
 	return slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && len(r.OverTime.Moments) > 0 })
