@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,7 +47,7 @@ func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
 		p, startable := drivers.Program(d.Name)
-		if !startable || !p.DemandsLogin() {
+		if !startable || !slices.ContainsFunc(p.Options, func(o store.Option) bool { return o.Name == server.OptionLogin }) {
 			continue
 		}
 		t.Run(d.Name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"assay/drivers/internal/wire"
 	"assay/internal/execution/server"
 	"assay/store"
 )
@@ -24,20 +25,21 @@ import (
 // Program is a Cassandra node, or several that are a cluster. Its binary is a script that make
 // cassandra writes beside the jars: it runs the daemon with the Java that is in PATH.
 var Program = server.Program{
-	Driver:     "cassandra",
-	Binaries:   []string{"assay-cassandra"},
-	Needs:      []string{"java", "cassandra/cassandra-all-*.jar"},
-	Missing:    "make cassandra, in Assay's source tree, fetches it with Maven; Java: apt-get install --no-install-recommends maven openjdk-17-jre-headless",
-	Tells:      regexp.MustCompile(`(?i)cassandra`),
-	Slow:       true,
-	Several:    server.Cluster,
-	Roams:      true,
-	PeerPort:   true,
-	AnySetting: true,
-	NotAsRoot:  []string{"cassandra", "nobody"},
-	MayBeRoot:  true,
-	Open:       "a login would keep its roles in the cluster, and hash for a tenth of a second at each connection, which would be measured; others can do there what the driver can",
-	StopSignal: syscall.SIGKILL, // asked to end, it would write and tell the others, for data that is thrown away
+	Driver:      "cassandra",
+	Binaries:    []string{"assay-cassandra"},
+	Needs:       []string{"java", "cassandra/cassandra-all-*.jar"},
+	Missing:     "make cassandra, in Assay's source tree, fetches it with Maven; Java: apt-get install --no-install-recommends maven openjdk-17-jre-headless",
+	Tells:       regexp.MustCompile(`(?i)cassandra`),
+	Slow:        true,
+	Several:     server.Cluster,
+	Roams:       true,
+	PeerPort:    true,
+	AnySetting:  true,
+	NotAsRoot:   []string{"cassandra", "nobody"},
+	MayBeRoot:   true,
+	Open:        "a cluster would keep who may log in on one of its nodes, and be closed when that one is killed; others can do there what the driver can",
+	Credentials: func(g server.Guard) (option, text string) { return "credentials_file", superuser + ":" + g.Password },
+	StopSignal:  syscall.SIGKILL, // asked to end, it would write and tell the others, for data that is thrown away
 	Options: []store.Option{
 		{Name: "heap_bytes", Type: store.Bytes, Default: "512MiB", Help: "heap of each node (-Xms, -Xmx); Cassandra's own choice would be a quarter of the machine's memory, up to 8 GiB"},
 		{Name: "commitlog_sync", Type: store.Choice, Default: "periodic", Choices: []string{"periodic", "batch", "group"},
@@ -48,6 +50,7 @@ var Program = server.Program{
 		{Name: "batch_fail_bytes", Type: store.Bytes, Default: "50KiB", Help: "batch_size_fail_threshold: a larger batch is refused"},
 		{Name: "concurrent_reads", Type: store.Int, Default: "32", Help: "threads that read"},
 		{Name: "concurrent_writes", Type: store.Int, Default: "32", Help: "threads that write"},
+		server.LoginOption(false),
 	},
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		switch class {
@@ -75,12 +78,18 @@ var Program = server.Program{
 		default:
 			asked[window] = fmt.Sprint(i.Options.Duration(window).Milliseconds()) + "ms"
 		}
+		if i.Guard.Credentials != "" {
+			asked["authenticator"] = "org.apache.cassandra.auth.PasswordAuthenticator"
+		}
 		for option, directory := range directories(i) {
 			asked[option] = directory
 		}
 		return asked
 	},
 	Prepare: func(_ context.Context, i *server.Instance) error {
+		if i.Guard.Credentials != "" && i.Count > 1 {
+			return fmt.Errorf("login: cassandra: a cluster keeps who may log in on one of its nodes: expected one node: %w", store.ErrRefused)
+		}
 		return errors.Join(
 			os.Mkdir(filepath.Join(i.Directory, "tmp"), 0o700),
 			os.WriteFile(filepath.Join(i.Directory, configurationFile), []byte(configuration(i)), 0o600),
@@ -166,6 +175,9 @@ func javaArguments(i *server.Instance) []string {
 		"-Dcassandra.storagedir=" + i.Directory, "-Dcassandra-foreground=yes",
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
 	}
+	if i.Guard.Credentials != "" { // a password that is made for one start can't be guessed, and each connection hashes it
+		arguments = append(arguments, "-Dcassandra.superuser_setup_delay_ms=0", "-Dcassandra.auth_bcrypt_gensalt_log2_rounds=4")
+	}
 	if len(i.Peers) == 0 { // there is nobody to hear of
 		arguments = append(arguments, "-Dcassandra.ring_delay_ms=1000")
 	}
@@ -193,6 +205,11 @@ var opens = []string{
 // ready asks each node of the store if it knows all of those that run. It begins with the new one,
 // so that the others are left alone until that one answers.
 func ready(ctx context.Context, i *server.Instance) error {
+	if i.Guard.Credentials != "" {
+		if err := changePassword(ctx, i); err != nil {
+			return err
+		}
+	}
 	for _, of := range append([]*server.Instance{i}, i.Peers...) {
 		err := ask(ctx, of, func(m *member) error {
 			rows, peers := m.session.Query("SELECT peer FROM system.peers_v2").IterContext(ctx), 0
@@ -213,13 +230,35 @@ func ready(ctx context.Context, i *server.Instance) error {
 	return nil
 }
 
+// superuser is who a new node knows, by its name as the password.
+const superuser = "cassandra"
+
+// changePassword gives the superuser the password of this start, once.
+func changePassword(ctx context.Context, i *server.Instance) error {
+	if err := ask(ctx, i, func(*member) error { return nil }); err == nil {
+		return nil
+	}
+	known := wire.LoginAs(superuser, superuser)
+	return askAs(ctx, i, known, func(m *member) error {
+		return m.session.Query(fmt.Sprintf("ALTER ROLE %s WITH PASSWORD = '%s'", superuser, i.Guard.Password)).ExecContext(ctx)
+	})
+}
+
 // ask talks to a node over a session of its own.
 func ask(ctx context.Context, i *server.Instance, talk func(*member) error) error {
+	access, err := wire.Admitted(i.Guard.DriverOptions())
+	if err != nil {
+		return err
+	}
+	return askAs(ctx, i, access, talk)
+}
+
+func askAs(ctx context.Context, i *server.Instance, access wire.Access, talk func(*member) error) error {
 	patience := 10 * time.Second
 	if end, bound := ctx.Deadline(); bound {
 		patience = min(patience, max(time.Until(end), time.Millisecond))
 	}
-	session, err := connect(&dialer{timeout: patience}, []string{i.Endpoint()}, nil)
+	session, err := connect(&dialer{access: access, timeout: patience}, []string{i.Endpoint()}, nil)
 	if err != nil {
 		return errors.Join(failure("connect", err), ctx.Err())
 	}

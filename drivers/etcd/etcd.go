@@ -52,14 +52,14 @@ func (Driver) Describe() store.Description {
 		Durability: []store.DurabilityClaim{
 			{Class: store.D3, How: "fdatasync(2) of the raft log (Save in wal/wal.go) before the reply, on a majority of the members; its metrics show that it does"},
 		},
-		Options: []store.Option{
+		Options: append([]store.Option{
 			{Name: "entry", Type: store.Choice, Default: entryAll, Choices: []string{entryOne, entryAll},
 				Help: "which members handles connect to. one: the first; all: each in turn. " +
 					"Every member has every key, and hands writes to the leader"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "5s", Help: "deadline of one operation (the client has none of its own)"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false",
 				Help: "delete all keys at the first opening of each trial: DELETES EVERYTHING ON THE SERVER, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
-		},
+		}, wire.AccessOptions()...),
 		HandlesShareable: true,
 		KeyBytesMin:      1,
 		ValueBytesMax:    valueBytesMax,
@@ -83,17 +83,22 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, fmt.Errorf("etcd: expected an endpoint of each member: %w", store.ErrRefused)
 	}
 	d := &db{timeout: c.Options.Duration("operation_timeout"), entry: c.Options.Choice("entry")}
-	d.http.Transport = &http.Transport{MaxConnsPerHost: 1} // the default one may keep a second
 	if d.timeout <= 0 {
 		return nil, fmt.Errorf("etcd: operation_timeout is %v, expected more than 0: %w", d.timeout, store.ErrRefused)
 	}
+	access, err := wire.ReadAccess("etcd", c.Options)
+	if err != nil {
+		return nil, err
+	}
+	d.access = access
+	d.http.Transport = &http.Transport{MaxConnsPerHost: 1, TLSClientConfig: access.TLS()} // the default one may keep a second
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
 	if err := d.reach(ctx, c.Endpoints); err != nil {
 		d.http.CloseIdleConnections()
 		return nil, err
 	}
-	client, err := connect(d.endpoints[0], d.timeout)
+	client, err := d.connect(d.endpoints[0])
 	if err != nil {
 		d.http.CloseIdleConnections()
 		return nil, failure("connect", err)
@@ -108,9 +113,20 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 // openPatience is enough to delete many keys.
 const openPatience = time.Minute
 
-// connect opens a client that tries nothing twice.
-func connect(endpoint string, timeout time.Duration) (*clientv3.Client, error) {
-	return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + endpoint}, DialTimeout: timeout, MaxUnaryRetries: 1})
+// connect opens a client that tries nothing twice. One that logs in does so here.
+func (d *db) connect(endpoint string) (*clientv3.Client, error) {
+	user, password, _ := d.access.Login()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{urlOf(d.access, endpoint)}, DialTimeout: d.timeout, MaxUnaryRetries: 1,
+		TLS: d.access.TLS(), Username: user, Password: password})
+	return client, d.access.Hide(err)
+}
+
+// urlOf is where a client's port answers: gRPC, and HTTP beside it.
+func urlOf(access wire.Access, endpoint string) string {
+	if access.TLS() != nil {
+		return "https://" + endpoint
+	}
+	return "http://" + endpoint
 }
 
 // db has a client of its own for what is no operation.
@@ -119,6 +135,7 @@ type db struct {
 	handles   atomic.Uint64
 	entry     string
 	timeout   time.Duration
+	access    wire.Access
 	client    *clientv3.Client
 	http      http.Client // for the first one's metrics
 	version   string
@@ -126,7 +143,7 @@ type db struct {
 }
 
 func (d *db) open(ctx context.Context, flush bool) error {
-	status, err := d.client.Status(ctx, "http://"+d.endpoints[0])
+	status, err := d.client.Status(ctx, urlOf(d.access, d.endpoints[0]))
 	if err != nil {
 		return failure("status", err)
 	}
@@ -152,7 +169,7 @@ const walSyncs = "etcd_disk_wal_fsync_duration_seconds_count"
 func (d *db) reach(ctx context.Context, endpoints []string) error {
 	var silent error
 	for _, endpoint := range endpoints {
-		metrics, err := metricsOf(ctx, &d.http, endpoint)
+		metrics, err := metricsOf(ctx, &d.http, urlOf(d.access, endpoint))
 		if err != nil {
 			silent = errors.Join(silent, err)
 			continue
@@ -172,8 +189,8 @@ func (d *db) reach(ctx context.Context, endpoints []string) error {
 }
 
 // metricsOf reads the numbers without labels of a server's /metrics.
-func metricsOf(ctx context.Context, client *http.Client, endpoint string) (map[string]float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/metrics", nil)
+func metricsOf(ctx context.Context, client *http.Client, url string) (map[string]float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: metrics: %w", err)
 	}
@@ -207,7 +224,7 @@ func (d *db) Handle() (store.Handle, error) {
 	if d.entry == entryAll {
 		at = (d.handles.Add(1) - 1) % uint64(len(d.endpoints))
 	}
-	client, err := connect(d.endpoints[at], d.timeout)
+	client, err := d.connect(d.endpoints[at])
 	if err != nil {
 		return nil, failure("connect", err)
 	}
@@ -221,9 +238,10 @@ func (d *db) Settings() map[string]string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	if metrics, err := metricsOf(ctx, &d.http, d.endpoints[0]); err == nil { // what it does not tell is left out
+	if metrics, err := metricsOf(ctx, &d.http, urlOf(d.access, d.endpoints[0])); err == nil { // what it does not tell is left out
 		settings["quota-backend-bytes"] = strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)
 	}
+	d.access.Tell(settings)
 	return settings
 }
 
@@ -260,7 +278,7 @@ var counters = map[string]string{
 func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	metrics, err := metricsOf(ctx, &d.http, d.endpoints[0])
+	metrics, err := metricsOf(ctx, &d.http, urlOf(d.access, d.endpoints[0]))
 	if err != nil {
 		return store.DurabilityEvidence{}, err
 	}
@@ -271,7 +289,7 @@ func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 func (d *db) Inspect() store.Inspection {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	metrics, err := metricsOf(ctx, &d.http, d.endpoints[0])
+	metrics, err := metricsOf(ctx, &d.http, urlOf(d.access, d.endpoints[0]))
 	if err != nil {
 		return store.Inspection{}
 	}
@@ -298,7 +316,7 @@ func (d *db) alarms(ctx context.Context) (left []store.Left) {
 		state := store.Left{State: fmt.Sprintf("the alarm %s is raised", a.Alarm)}
 		if a.Alarm == etcdserverpb.AlarmType_NOSPACE && len(left) == 0 {
 			ctl, revision := "etcdctl --endpoints="+d.endpoints[0], "REVISION"
-			if status, err := d.client.Status(ctx, "http://"+d.endpoints[0]); err == nil {
+			if status, err := d.client.Status(ctx, urlOf(d.access, d.endpoints[0])); err == nil {
 				revision = strconv.FormatInt(status.Header.Revision, 10)
 			}
 			state.State = "its database reached its quota (alarm NOSPACE): it refuses everybody's writes"

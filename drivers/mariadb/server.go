@@ -35,7 +35,7 @@ var Program = server.Program{
 		{Name: "log_file_bytes", Type: store.Bytes, Default: "96MiB", Help: "innodb_log_file_size: a small log makes checkpoints frequent"},
 		{Name: "connections_max", Type: store.Int, Default: "151", Help: "max_connections"},
 		{Name: "flush_log_at_commit", Type: store.Int, Default: "1", Help: "innodb_flush_log_at_trx_commit: 0 for D0 and D2, 2 for D1, 1 for D3; the cell's class sets it"},
-		server.LoginOption(),
+		server.LoginOption(true),
 	},
 	Class: func(class store.Durability) (map[string]string, bool) {
 		values, reached := flushes[class]

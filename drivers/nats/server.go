@@ -49,7 +49,7 @@ var Program = server.Program{
 				"three quarters of what is free"},
 		{Name: "connections_max", Type: store.Int, Default: "65536",
 			Help: "connections at once (max_connections)"},
-		server.LoginOption(),
+		server.LoginOption(true),
 	},
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		switch class {

@@ -43,7 +43,7 @@ var Program = server.Program{
 		{Name: "connections_max", Type: store.Int, Default: "100", Help: "max_connections"},
 		{Name: "fsync", Type: store.Bool, Default: "true", Help: "fsync: false for D1, where nothing is synced"},
 		{Name: "full_page_writes", Type: store.Bool, Default: "true", Help: "full_page_writes: D3 needs them"},
-		server.LoginOption(),
+		server.LoginOption(true),
 	},
 	Class: func(class store.Durability) (map[string]string, bool) {
 		_, reached := needs[class]

@@ -62,6 +62,9 @@ func Admitted(given map[string]string) (Access, error) {
 	return ReadAccess("access", options)
 }
 
+// LoginAs is access by a login alone.
+func LoginAs(user, password string) Access { return Access{user: user, password: password} }
+
 // certificatesMax is several times what a system's own list of authorities takes.
 const certificatesMax = 4 << 20
 

@@ -49,14 +49,13 @@ func GuardOptions(login bool) []store.Option {
 	return []store.Option{
 		{Name: optionTLS, Type: store.Bool, Default: "false",
 			Help: "take connections by TLS alone, with a certificate that Assay makes for this start, and that the driver verifies"},
-		loginOption(login),
+		LoginOption(login),
 	}
 }
 
-// LoginOption is that of a program which demands a login by default, and has no TLS from Assay.
-func LoginOption() store.Option { return loginOption(true) }
-
-func loginOption(login bool) store.Option {
+// LoginOption is that of a program which can demand a login, and does so by default or not, and has no TLS
+// from Assay.
+func LoginOption(login bool) store.Option {
 	return store.Option{Name: OptionLogin, Type: store.Bool, Default: strconv.FormatBool(login),
 		Help: "demand a user and a password, which Assay makes for this start, and the driver reads from a file"}
 }

@@ -98,7 +98,7 @@ type Program struct {
 	// stands there, but for the line end. Optional: credentials_file, and USER:PASSWORD.
 	Credentials func(g Guard) (option, text string)
 	// Open says why a server of a program that demands no login by default takes connections of
-	// everybody on the machine, and what they can do there. Every other program has a [LoginOption].
+	// everybody on the machine, and what they can do there. Every other program has a [LoginOption] that is true.
 	Open string
 
 	// Asked returns what Settings must tell if the server does what it was asked to: names and
