@@ -307,7 +307,8 @@ func addRule(b *bench) error {
 	if !b.description.Abilities.Add {
 		return skip("%s has no add", b.description.Name)
 	}
-	if err := b.openFor(opening{}); err != nil {
+	threads := b.threads(4)
+	if err := b.openFor(opening{threads: threads}); err != nil {
 		return err
 	}
 	first := b.script(1)
@@ -338,7 +339,34 @@ func addRule(b *bench) error {
 	}
 	b.expect(r, "of keys that were deleted", trace.Add, counters.OK, 10)
 	m.remember(r)
-	return b.holds(m, first, "after adds of keys that were deleted")
+	if err := b.holds(m, first, "after adds of keys that were deleted"); err != nil {
+		return err
+	}
+	return b.contendedAdds(base+100, threads)
+}
+
+// contendedAdds lets several threads add the same keys, of which each may be stored once.
+func (b *bench) contendedAdds(base uint64, threads int) error {
+	keys := uint64(b.many(200))
+	s := b.script(threads)
+	for thread := range threads {
+		for i := range keys {
+			s.do(thread, trace.Add, base+i, 100)
+		}
+	}
+	r, err := b.run(s)
+	if err != nil {
+		return err
+	}
+	total := r.total(trace.Add)
+	stored, unsure := total.Outcomes[counters.OK], uint64(0)
+	if b.target.Slow {
+		unsure = total.Outcomes[counters.Timeout]
+	}
+	if stored > keys || stored+unsure < keys || stored+unsure+total.Outcomes[counters.Conflict] != total.Operations() {
+		b.fault("of %d keys by %d threads: expected each to be ok once and a conflict else, counted %s", keys, threads, r.outcomes(trace.Add))
+	}
+	return nil
 }
 
 func swapRule(b *bench) error {

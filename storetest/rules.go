@@ -65,7 +65,7 @@ var rules = []rule{
 	{"scan-beside-writes", Encoding | Placement, "A scan gives each record that was there all along, once and in order, whatever is written beside it. A cursor that names a place and not a key slips when records come and go.", scanBesideRule},
 	{"batch", Encoding | Placement | Durability, "All of a batch's writes are applied: puts and deletes, up to its last.", batchRule},
 	{"batch-order", Encoding | Placement, "Writes of one batch apply in order: the last write of a key wins.", batchOrderRule},
-	{"add", Encoding | Placement, "An add stores where nothing is, and is a conflict that changes nothing where something is.", addRule},
+	{"add", Encoding | Placement, "An add stores where nothing is, and is a conflict that changes nothing where something is. Of several threads that add a key, one stores it.", addRule},
 	{"compare-and-swap", Encoding | Placement, "A compare-and-swap of the value that is there replaces it; of a key that is not there it is a miss. Under contention each one either swaps or conflicts.", swapRule},
 	{"binary-keys", Encoding | Placement, "Keys are bytes: 0x00, 0xff and everything between. A driver that takes keys for text loses or merges some.", binaryKeysRule},
 	{"key-lengths", Encoding | Placement, "The shortest and the longest key that the driver claims to take work.", keyLengthsRule},

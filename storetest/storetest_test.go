@@ -160,6 +160,8 @@ var failures = map[string][]string{
 	"lies-batch-last":         {"batch"},
 	"lies-batch-order":        {"batch-order"},
 	"lies-add":                {"add"},
+	"lies-add-apart":          {"add"},
+	"lies-add-refuses":        {"add"},
 	"lies-forgets":            {"reopen"},
 	"lies-buffered":           {"survives-kill"},
 	"lies-conflict-done":      {"write-conflicts", "survives-kill"},

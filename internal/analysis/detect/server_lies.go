@@ -12,7 +12,7 @@ import (
 // serverLies are the faults that a server must answer for, whichever client meets them. What a server
 // does not sync it leaves out for a class, and in a class.
 var serverLies = []finding.Code{finding.FaultOtherTrial, finding.FaultLost, finding.FaultStale, finding.FaultUpdates, finding.FaultOrder,
-	finding.FaultIncrements, finding.FaultFinds, finding.FaultLate, finding.FaultWrong, finding.FaultNotDurable}
+	finding.FaultIncrements, finding.FaultFinds, finding.FaultAdds, finding.FaultLate, finding.FaultWrong, finding.FaultNotDurable}
 
 // lie is what the trials of an arm show of a server.
 type lie struct {

@@ -21,6 +21,9 @@ const (
 	MarkLate         Code = "late-expiry operations" // found a record after its TTL and the store's tick
 	MarkReadbackLate Code = "late-expiry readback"
 
+	MarkAddsOver    Code = "wrong-adds over"    // stored a record where one was
+	MarkAddsRefused Code = "wrong-adds refused" // a key that no record had
+
 	MarkFindsMissing Code = "records-left-out finds"  // of scans, queries and counts
 	MarkFindsBeyond  Code = "records-left-out beyond" // given or counted, and not there
 
@@ -70,6 +73,7 @@ const (
 	FaultStale      Code = "stale-values"
 	FaultIncrements Code = "wrong-counters"
 	FaultFinds      Code = "records-left-out"
+	FaultAdds       Code = "wrong-adds"
 	FaultLate       Code = "late-expiry"
 	FaultCounts     Code = "counts-disagree"
 	FaultUnfinished Code = "unfinished"
@@ -167,6 +171,11 @@ var _ = register(
 		Says: `{{count .count}} of {{plural .of "read" ""}} after a record's TTL still found it, the latest {{latency .latest_ns}} after it; the store's tick is {{latency .tick_ns}}`},
 	Entry{Example: CountParams{Code: MarkReadbackLate, Count: 12, Of: 4000, Example: "key 17"},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end were still there, though their TTL was over{{if .example}} ({{clean .example}}){{end}}`},
+
+	Entry{Example: CountParams{Code: MarkAddsOver, Count: 37, Of: 500},
+		Says: `add stored a record where one was {{plural .count "time" ""}}: at the end, all threads added the same {{plural .of "key" ""}}`},
+	Entry{Example: CountParams{Code: MarkAddsRefused, Count: 3, Of: 400},
+		Says: `add refused {{count .count}} of {{plural .of "key" ""}} that no record had, whichever thread asked`},
 
 	Entry{Example: FindsParams{Code: MarkFindsMissing, Count: 37, Of: 51200, Finds: 36, OfFinds: 512},
 		Says: `{{count .finds}} of {{plural .of_finds "recorded scan, query or count" "recorded scans, queries and counts"}} left out {{plural .count "record" ""}} that were there before they began, of {{count .of}}`},
@@ -395,6 +404,10 @@ var _ = register(
 		Says:   `{{.arm}}: scans, queries or counts did not match the stored records in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}}: scans, queries or counts did not match the stored records in {{list .Places}}; no rank there.`,
 		Remedy: "check for indexes that are updated late, and for scans that skip records"},
+	Entry{Example: FaultParams{Code: FaultAdds, At: example, Count: 12}, Severity: Grave,
+		Says:   `{{.arm}}: its add is none: it stored over records that were there, or refused keys that were free; it has no rank there.`,
+		Many:   `{{list .Arms}}: their add is none: it stored over records that were there, or refused keys that were free; no rank there.`,
+		Remedy: "an add must be one step of the store; check that the driver does not read and then write"},
 	Entry{Example: FaultParams{Code: FaultLate, At: example, Count: 12}, Severity: Grave,
 		Says:   `{{.arm}} kept {{plural .count "record" ""}} beyond their TTL in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}} kept records beyond their TTL in {{list .Places}}; no rank there.`,

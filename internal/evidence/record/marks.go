@@ -190,7 +190,22 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 		}
 		marks = append(marks, finding.Mark{Message: finding.New(counted), Phase: FinalCheckPhase})
 	}
-	return append(marks, f.Increments.marks()...)
+	return append(append(marks, f.Increments.marks()...), f.Adds.Marks()...)
+}
+
+// Marks are what the adds show; of nil, nothing.
+func (a *Adds) Marks() (marks []finding.Mark) {
+	if a == nil {
+		return nil
+	}
+	mark := func(code finding.Code, count, of uint64) {
+		if count > 0 {
+			marks = append(marks, finding.Mark{Message: finding.New(finding.CountParams{Code: code, Count: count, Of: of}), Phase: FinalCheckPhase})
+		}
+	}
+	mark(finding.MarkAddsOver, a.Overwritten+a.Stored-min(a.Stored, a.Contested), a.Existing+a.Contested)
+	mark(finding.MarkAddsRefused, a.Contested-min(a.Stored, a.Contested), a.Contested)
+	return marks
 }
 
 func (i *Increments) marks() []finding.Mark {

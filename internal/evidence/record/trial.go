@@ -607,6 +607,15 @@ type FinalCheck struct {
 	StoreEvicted *uint64 `json:"store_evicted,omitempty"` // records that the store says it removed by itself since the trial began; nil: it does not count them, or none was absent
 
 	Increments *Increments `json:"increments,omitempty"` // nil: records have no counter, or some could not be read
+	Adds       *Adds       `json:"adds,omitempty"`       // nil: no phase adds, or it could not be told
+}
+
+// Adds is what came of adds that all threads did with the same keys, after the phases.
+type Adds struct {
+	Existing    uint64 `json:"existing"`    // keys whose records were there
+	Overwritten uint64 `json:"overwritten"` // adds of these that were acknowledged
+	Contested   uint64 `json:"contested"`   // keys that were not there
+	Stored      uint64 `json:"stored"`      // adds of these that were acknowledged: one each
 }
 
 // Increments is what the counters of the records that were read back add up to.

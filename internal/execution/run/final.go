@@ -57,6 +57,11 @@ func (t *trial) finalCheck(ctx context.Context) error {
 		return fmt.Errorf("final check: %w", err)
 	}
 	check.Forgot = t.forgot
+	if !back.gaveUp {
+		if check.Adds, err = t.checkAdds(ctx, indexes, observed); err != nil {
+			return fmt.Errorf("final check: %w", err)
+		}
+	}
 	t.result.Final = &check
 	t.result.add(check.Marks())
 	return nil

@@ -83,10 +83,9 @@ func (k *keysNote) mayWrite(before trace.Spans, file *trace.File) error {
 	if k == nil {
 		return nil
 	}
-	all, grows := make([]uint64, len(file.Threads)), uint64(0)
+	all, grows := lengthsOf(file), uint64(0)
 	for i := range file.Threads {
 		thread := &file.Threads[i]
-		all[i] = uint64(len(thread.Entries))
 		if thread.Limit == 0 || thread.Limit > all[i] {
 			grows = max(grows, thread.Stride)
 		}

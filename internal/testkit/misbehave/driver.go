@@ -261,9 +261,9 @@ var behaviours = []behaviour{
 		}
 		return h.honest.apply(append(puts, deletes...), false)
 	}},
-	{name: "lies-add", summary: "adds over what is there", add: func(h *handle, key, value []byte) error {
-		return h.write(store.Write{Key: key, Value: value})
-	}},
+	{name: "lies-add", summary: "adds over what is there", add: addOver},
+	{name: "lies-add-apart", summary: "looks whether a record is there, and writes some time later", add: addLater},
+	{name: "lies-add-refuses", summary: "refuses the adds of every second key once there are several threads", add: refuseSecondAdd},
 	{name: "lies-swap", summary: "acknowledges every compare-and-swap without doing it", swapNothing: true},
 	{name: "lies-modify-nothing", summary: "acknowledges every modify without doing it", modify: modifyNothing},
 	{name: "lies-modify-replaces", summary: "replaces the record by the columns that are modified", modify: modifyReplaces},
