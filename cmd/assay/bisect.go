@@ -89,7 +89,7 @@ func (b *bisection) newest(groups []archive.Group, arm, phase, metric string) {
 				continue
 			}
 			for _, c := range s.Changes {
-				if s.Better(c) {
+				if s.Better(c) || c.Assay != nil { // which commits of the store did not make
 					continue
 				}
 				if b.series == nil || at(c).After(b.group.Runs[b.group.Points[b.change.At].Runs[0]].CodeAt) {

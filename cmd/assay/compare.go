@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"assay/internal/analysis/compare"
 	"assay/internal/evidence/record"
+	"assay/internal/presentation/archive"
 	"assay/internal/presentation/column"
 	"assay/internal/presentation/export"
 	"assay/internal/presentation/html"
@@ -23,7 +25,7 @@ import (
 var compareStatus = map[compare.Outcome]int{compare.Regression: 4, compare.Inconclusive: 5}
 
 func compareCommand() *cobra.Command {
-	var of, output string
+	var of, output, archiveFrom string
 	var failIf []string
 	var asJSON, full, across bool
 	form := "text"
@@ -69,7 +71,7 @@ directory is then enough. Runs of two machines are inconclusive, unless
 			if !slices.Contains(comparisonForms, form) {
 				return usage(fmt.Errorf("--format %s%s", form, didYouMeanOne(form, comparisonForms)))
 			}
-			comparison, err := compareSides(of, args, failIf, across)
+			comparison, err := compareSides(of, args, failIf, across, archiveFrom)
 			if err != nil {
 				return usage(err)
 			}
@@ -92,6 +94,7 @@ directory is then enough. Runs of two machines are inconclusive, unless
 	c.MarkFlagsMutuallyExclusive("json", "format")
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(comparisonForms, cobra.ShellCompDirectiveNoFileComp)))
 	c.Flags().BoolVar(&across, "across-machines", false, "compare runs of two machines, whose ratios are those of the machines as well")
+	c.Flags().StringVar(&archiveFrom, "archive", "", "`file` of assay history, whose earlier runs say how far two runs of this machine differ (default: the one of assay history, where there is one)")
 	c.Flags().BoolVar(&full, "full", false, "show every figure")
 	must(c.MarkFlagDirname("run"))
 	return c
@@ -109,7 +112,7 @@ func armNames(directory string) (names []string) {
 	return names
 }
 
-func compareSides(of string, args, failIf []string, across bool) (*compare.Comparison, error) {
+func compareSides(of string, args, failIf []string, across bool, archiveFrom string) (*compare.Comparison, error) {
 	criteria, err := criteriaOf(failIf)
 	if err != nil {
 		return nil, err
@@ -142,10 +145,46 @@ func compareSides(of string, args, failIf []string, across bool) (*compare.Compa
 	if len(runs) == 1 {
 		return compare.Limits(runs[0], criteria...)
 	}
-	if across {
-		return compare.RunsAcrossMachines(runs, criteria...)
+	earlier, err := earlierPairs(archiveFrom, runs)
+	if err != nil {
+		return nil, err
 	}
-	return compare.Runs(runs, criteria...)
+	return compare.Runs(runs, compare.Options{AcrossMachines: across, Earlier: earlier}, criteria...)
+}
+
+// earlierPairs reads from an archive how far pairs of earlier runs of the runs' machine moved. file "" is the
+// user's own archive, where there is one.
+func earlierPairs(file string, runs []*record.Run) (squares []float64, err error) {
+	machine := archive.Machine(runs[0].Environment)
+	var ids []string
+	for _, run := range runs {
+		if archive.Machine(run.Environment) != machine {
+			return nil, nil
+		}
+		ids = append(ids, run.Header.ID)
+	}
+	own := file == ""
+	if own {
+		if file, err = archiveFile(); err != nil {
+			return nil, nil // no home, no archive
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		if own {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("--archive: %w", err)
+	}
+	a, err := archive.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	groups, err := a.Groups()
+	if err != nil {
+		return nil, err
+	}
+	return archive.Earlier(groups, machine, ids...), nil
 }
 
 func criteriaOf(failIf []string) (criteria []compare.Criterion, err error) {

@@ -160,7 +160,7 @@ func codeOf(ctx context.Context, name, at, repository string) (c code, err error
 	hash, when, _ := strings.Cut(head, " ")
 	c.name = hash
 	if changed, err := git("status", "--porcelain", "--untracked-files=no"); err == nil && changed != "" {
-		c.name += " with changes"
+		c.name += archive.Changed
 	}
 	if c.at.IsZero() {
 		if c.at, err = time.Parse(time.RFC3339, when); err != nil {

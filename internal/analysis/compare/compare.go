@@ -60,7 +60,9 @@ type comparer struct {
 	ratios []*stat.Ratio // of the rows; nil: a series of runs
 	lower  []bool        // of the rows: lower is better
 	arms   bool          // the sides are two arms of one run
-	apart  []string      // in what two machines differ, so that their runs can't be compared
+
+	earlier []float64 // of [stat.BetweenRuns]
+	apart   []string  // in what two machines differ, so that their runs can't be compared
 }
 
 // Arms compares two arms of one run, table by table, over the blocks that both ran in.
@@ -120,21 +122,18 @@ func optionsFor(t *facts.Table, m metric, rows []*facts.Row) stat.Options {
 // cellName is the cell's label in a comparison.
 func cellName(t *facts.Table) string { return t.Parameters.Label(&t.Run.Experiment) }
 
+// Options are how runs are compared. The zero value is of runs of one machine, without a history.
+type Options struct {
+	AcrossMachines bool // runs of two machines are compared as they are: ratios are those of the machines as well
+	// Earlier is what earlier pairs of runs of this machine moved by, as [stat.BetweenRuns] takes it.
+	Earlier []float64
+}
+
 // Runs compares runs, oldest first, table by table and arm by arm, where cell, phase and arm
 // are the same; more than two are taken as a series, in which changes are found. Their blocks did
 // not run side by side, so that what changed on the machine in between is in every ratio. Those of
 // another machine decide nothing.
-func Runs(runs []*record.Run, criteria ...Criterion) (*Comparison, error) {
-	return ofRuns(runs, false, criteria)
-}
-
-// RunsAcrossMachines is Runs for those that may be of different machines, whose ratios are also those
-// of the machines.
-func RunsAcrossMachines(runs []*record.Run, criteria ...Criterion) (*Comparison, error) {
-	return ofRuns(runs, true, criteria)
-}
-
-func ofRuns(runs []*record.Run, across bool, criteria []Criterion) (*Comparison, error) {
+func Runs(runs []*record.Run, o Options, criteria ...Criterion) (*Comparison, error) {
 	if len(runs) < 2 {
 		return nil, errors.New("a comparison needs at least two runs")
 	}
@@ -156,7 +155,11 @@ func ofRuns(runs []*record.Run, across bool, criteria []Criterion) (*Comparison,
 		sides, tables = append(sides, cmp.Or(run.Directory, run.Header.ID)), append(tables, ranked)
 	}
 	c := newComparer(sides, criteria)
-	if differ := c.noteDifferences(runs); !across {
+	c.earlier = o.Earlier
+	if len(o.Earlier) > 0 {
+		c.made.Notes = append(c.made.Notes, finding.New(finding.CompareEarlierParams{Pairs: len(o.Earlier), Spread: rootMean(o.Earlier)}))
+	}
+	if differ := c.noteDifferences(runs); !o.AcrossMachines {
 		c.apart = differ
 	}
 	common := false
@@ -324,7 +327,7 @@ func (c *comparer) addMetric(tables []*facts.Table, arms []string, m metric) {
 		}
 	}
 	if m.name == "rate" || m.quantile > 0 { // bytes do not follow what the machine does meanwhile
-		options.Between = between(tables[0], tables[len(tables)-1])
+		options.Between = c.betweenRuns(tables[0], tables[len(tables)-1])
 	}
 	estimates := make([][]stat.Estimate, len(arms))
 	shown := make([]bool, len(arms))
@@ -348,16 +351,19 @@ func (c *comparer) addMetric(tables []*facts.Table, arms []string, m metric) {
 	}
 }
 
-// between is how far two runs differ beyond what their blocks show, by what is the same in both: the null
-// drivers, and how far the A/A arm is from its baseline.
-func between(old, new *facts.Table) stat.Between {
+// rootMean is the root of the mean of squares.
+func rootMean(squares []float64) float64 { return math.Sqrt(stat.Mean(squares)) }
+
+// betweenRuns is how far two runs differ beyond what their blocks show: by earlier pairs of runs, and by what is
+// the same in both, which is the null drivers, and how far the A/A arm is from its baseline.
+func (c *comparer) betweenRuns(old, new *facts.Table) stat.Between {
 	var controls []stat.Control
 	for _, ceiling := range old.Ceilings {
 		if a, b := old.Row(plan.Ceiling, ceiling.Arm), new.Row(plan.Ceiling, ceiling.Arm); a != nil && b != nil {
 			controls = append(controls, stat.Control{Old: ratesOf(old, a), New: ratesOf(new, b)})
 		}
 	}
-	return stat.BetweenRuns(append(controls, stat.Control{Old: twinRatios(old), New: twinRatios(new)})...)
+	return stat.BetweenRuns(c.earlier, append(controls, stat.Control{Old: twinRatios(old), New: twinRatios(new)})...)
 }
 
 func ratesOf(t *facts.Table, r *facts.Row) []float64 {

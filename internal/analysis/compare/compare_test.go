@@ -29,7 +29,7 @@ func another(seed uint64, change func(s *recordtest.Shape)) *record.Run {
 
 func compared(t *testing.T, runs ...*record.Run) *compare.Comparison {
 	t.Helper()
-	c, err := compare.Runs(runs)
+	c, err := compare.Runs(runs, compare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestCompareRuns_refuses(t *testing.T) {
 	refused := func(change func(*experiment.Experiment)) error {
 		other := resulttest.CleanRun()
 		change(&other.Experiment)
-		_, err := compare.Runs([]*record.Run{resulttest.CleanRun(), other})
+		_, err := compare.Runs([]*record.Run{resulttest.CleanRun(), other}, compare.Options{})
 		return err
 	}
 	one := resulttest.CleanRun().Experiment.Cells[0].Threads
@@ -145,7 +145,7 @@ func TestCompareRuns_refuses(t *testing.T) {
 	}
 	same := resulttest.CleanRun()
 	same.Directory = "runs/a"
-	if _, err := compare.Runs([]*record.Run{same, same}); err == nil {
+	if _, err := compare.Runs([]*record.Run{same, same}, compare.Options{}); err == nil {
 		t.Error("a run was compared with itself")
 	}
 }
@@ -284,7 +284,7 @@ func TestCriteria(t *testing.T) {
 		{"rate < 0.7x, memory > 1.5x", compare.NoRegression}, {"rate < 0.95x, memory > 1.5x", compare.Regression},
 		{"p99 > 2x", compare.NoRegression},
 	} {
-		got, err := compare.Runs([]*record.Run{resulttest.CleanRun(), slower}, criteria(t, strings.Split(c.texts, ", ")...)...)
+		got, err := compare.Runs([]*record.Run{resulttest.CleanRun(), slower}, compare.Options{}, criteria(t, strings.Split(c.texts, ", ")...)...)
 		if err != nil || got.Outcome != c.want {
 			t.Errorf("%s: %v, want %s: %+v %v", c.texts, got.Outcome, c.want, got.Criteria, err)
 		}
@@ -332,18 +332,18 @@ func TestLimits(t *testing.T) {
 	// Of two runs, a limit is held against the newer.
 	slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 })
 	limit := criteria(t, fmt.Sprintf("rate < %.0f", *at.Values[0].Low*0.9))
-	if got, err := compare.Runs([]*record.Run{run, another(98, func(*recordtest.Shape) {})}, limit...); err != nil || got.Outcome != compare.NoRegression {
+	if got, err := compare.Runs([]*record.Run{run, another(98, func(*recordtest.Shape) {})}, compare.Options{}, limit...); err != nil || got.Outcome != compare.NoRegression {
 		t.Errorf("the same again: %v %v", got.Outcome, err)
 	}
 	halved := criteria(t, fmt.Sprintf("rate < %.0f", 0.8*rateOf(run, slower)))
-	if got, err := compare.Runs([]*record.Run{run, slower}, halved...); err != nil || got.Outcome != compare.Regression {
+	if got, err := compare.Runs([]*record.Run{run, slower}, compare.Options{}, halved...); err != nil || got.Outcome != compare.Regression {
 		t.Errorf("half as fast: %v %v", got.Outcome, err)
 	}
 }
 
 // rateOf is the rate in a run of the store that is slower in another.
 func rateOf(run *record.Run, other *record.Run) float64 {
-	c, err := compare.Runs([]*record.Run{run, other})
+	c, err := compare.Runs([]*record.Run{run, other}, compare.Options{})
 	if err != nil {
 		return 0
 	}
@@ -488,15 +488,38 @@ func TestCompareRuns_of_two_machines(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, criteria := range [][]compare.Criterion{nil, {criterion}} {
-			if got, err := compare.Runs(runs, criteria...); err != nil || got.Outcome != compare.Inconclusive || outcomeOf(got, "put", "elm", "rate") == compare.Regression {
+			if got, err := compare.Runs(runs, compare.Options{}, criteria...); err != nil || got.Outcome != compare.Inconclusive || outcomeOf(got, "put", "elm", "rate") == compare.Regression {
 				t.Errorf("another %s: %+v, %v", name, got, err)
 			}
-			if got, err := compare.RunsAcrossMachines(runs, criteria...); err != nil || got.Outcome != compare.Regression {
+			if got, err := compare.Runs(runs, compare.Options{AcrossMachines: true}, criteria...); err != nil || got.Outcome != compare.Regression {
 				t.Errorf("another %s, across: %+v, %v", name, got, err)
 			}
 		}
 	}
 	if got := compared(t, resulttest.CleanRun(), on(func(e *record.Environment) { e.Kernel = "another" })); got.Outcome != compare.Regression {
 		t.Errorf("another kernel: %s", got.Outcome)
+	}
+}
+
+// Where earlier runs of the machine moved by a tenth although nothing was changed, a tenth is no regression;
+// where they did not move, less is one than by the assumption alone.
+func TestEarlierRunsSayWhatTwoRunsDifferBy(t *testing.T) {
+	outcome := func(factor, moved float64) compare.Outcome {
+		var earlier []float64
+		for range 20 {
+			earlier = append(earlier, moved*moved)
+		}
+		slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= factor })
+		got, err := compare.Runs([]*record.Run{resulttest.CleanRun(), slower}, compare.Options{Earlier: earlier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return outcomeOf(got, "put", "elm", "rate")
+	}
+	if got := outcome(0.85, 0); got != compare.Regression {
+		t.Errorf("a fall by 15 %% where runs don't move: %s", got)
+	}
+	if got := outcome(0.85, 0.12); got == compare.Regression {
+		t.Errorf("a fall by 15 %% where runs move by 12 %%: %s", got)
 	}
 }

@@ -18,10 +18,15 @@ type Between struct{ Variance, Freedom float64 }
 // are those of the A/A arm ÷ those of its baseline.
 type Control struct{ Old, New []float64 }
 
-// BetweenRuns estimates how far two runs differ, from an assumption and from controls. Each counts by how
-// far it moved beyond its own noise, as one degree of freedom; one without two blocks a run is left out.
-func BetweenRuns(controls ...Control) Between {
+// BetweenRuns estimates how far two runs differ, from an assumption, from earlier pairs of runs between which
+// nothing but time had changed (each the square of the log of what it moved by, less its noise), and from
+// controls. Each counts by how far it moved beyond its own noise, as one degree of freedom; one without two
+// blocks a run is left out.
+func BetweenRuns(earlier []float64, controls ...Control) Between {
 	sum, freedom := betweenFreedom*square(betweenPrior), float64(betweenFreedom)
+	for _, moved := range earlier {
+		sum, freedom = sum+max(moved, 0), freedom+1
+	}
 	for _, c := range controls {
 		old, new := logsOf(c.Old), logsOf(c.New)
 		if len(old) < 2 || len(new) < 2 {

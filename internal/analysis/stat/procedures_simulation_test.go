@@ -196,16 +196,19 @@ func simulateBetween(t *testing.T, series int) table {
 		noise         float64
 		blocks        int
 		most, least   float64
+		earlier       int // pairs of earlier runs that a history has
 	}{
-		{"nothing", 0, 0, 0, true, 0.03, 5, 0.05, 0.8},
-		{"a drift of 0.1 % a trial", 0, 0.001, 0, true, 0.03, 5, 0.05, 0.8},
-		{"3 % slower", 0, 0, 0.03, true, 0.03, 5, 0.05, 0.8},
-		{"3 % slower", 0, 0, 0.03, false, 0.03, 5, 0.05, 0.8},
-		{"3 % (standard deviation)", 0.03, 0, 0, true, 0.03, 5, 0.05, 0.7},
-		{"3 % (standard deviation)", 0.03, 0, 0, false, 0.03, 5, 0.08, 0.7},
-		{"8 % slower", 0, 0, 0.08, true, 0.03, 5, 0.3, 0},
-		{"3 % slower, and a drift of 0.1 % a trial", 0, 0.001, 0.03, true, 0.03, 5, 0.1, 0.8},
-		{"3 % slower", 0, 0, 0.03, true, 0.03, 10, 0.05, 0.8},
+		{"nothing", 0, 0, 0, true, 0.03, 5, 0.05, 0.8, 0},
+		{"a drift of 0.1 % a trial", 0, 0.001, 0, true, 0.03, 5, 0.05, 0.8, 0},
+		{"3 % slower", 0, 0, 0.03, true, 0.03, 5, 0.05, 0.8, 0},
+		{"3 % slower", 0, 0, 0.03, false, 0.03, 5, 0.05, 0.8, 0},
+		{"3 % (standard deviation)", 0.03, 0, 0, true, 0.03, 5, 0.05, 0.7, 0},
+		{"3 % (standard deviation)", 0.03, 0, 0, false, 0.03, 5, 0.08, 0.7, 0},
+		{"8 % slower", 0, 0, 0.08, true, 0.03, 5, 0.3, 0, 0},
+		{"3 % slower, and a drift of 0.1 % a trial", 0, 0.001, 0.03, true, 0.03, 5, 0.1, 0.8, 0},
+		{"3 % slower", 0, 0, 0.03, true, 0.03, 10, 0.05, 0.8, 0},
+		{"3 % (standard deviation), 10 earlier pairs", 0.03, 0, 0, false, 0.03, 5, 0.055, 0.6, 10},
+		{"nothing, 10 earlier pairs", 0, 0, 0, true, 0.03, 5, 0.05, 0.9, 10},
 	} {
 		arms := stores + 2
 		run := func(r *rand.Rand, offset float64, first int) [][]float64 {
@@ -249,7 +252,11 @@ func simulateBetween(t *testing.T, series int) table {
 				}
 				return ratios[0].Significant && ratios[0].Value < 1, any
 			}
-			between := BetweenRuns(Control{old[stores+1], new[stores+1]}, Control{twin(old), twin(new)})
+			var earlier []float64
+			for range c.earlier {
+				earlier = append(earlier, square(c.offset*r.NormFloat64()))
+			}
+			between := BetweenRuns(earlier, Control{old[stores+1], new[stores+1]}, Control{twin(old), twin(new)})
 			_, o.wrong = judge(between, 1)
 			_, o.wrongAlone = judge(Between{}, 1)
 			o.shown, _ = judge(between, 0.9)

@@ -63,7 +63,18 @@ var _ = register(
 		Says: `{{.arm}} has {{if .driver}}another driver{{else}}other options{{end}} in the new run.`},
 	Entry{Example: CompareUnpaired, Says: `The runs did not share blocks. For what the machine changed between them, an error of 2.5 % is added, or more where the null driver or the A/A arm moved.`,
 		Remedy: `run both versions as stores of one experiment`},
+	Entry{Example: CompareEarlierParams{Pairs: 6, Spread: 0.012},
+		Says: `{{plural .pairs "pair" ""}} of earlier runs of this machine, between which nothing was changed, moved by {{percent .spread}} beyond their blocks: that counts beside the 2.5 %.`},
 )
+
+// CompareEarlierParams are of pairs of runs that a history has, and the root of the mean square of what they
+// moved by.
+type CompareEarlierParams struct {
+	Pairs  int
+	Spread float64
+}
+
+func (CompareEarlierParams) code() Code { return "compare-caution earlier" }
 
 type CompareRegressionParams struct {
 	Worse, Of int

@@ -19,7 +19,7 @@ import (
 )
 
 // schemaVersion is the file's. A file of a newer Assay is refused, and never changed.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // applicationID marks the file as an archive (SQLite's application_id): "ASSA".
 const applicationID = 0x41535341
@@ -38,7 +38,8 @@ CREATE TABLE runs (
 	directory TEXT NOT NULL,       -- where the run directory was
 	page BLOB NOT NULL,            -- its report, HTML, gzip
 	page_sha256 TEXT NOT NULL,     -- of page
-	sha256 TEXT NOT NULL           -- of the run's other fields, in their order, and of its figures
+	sha256 TEXT NOT NULL,          -- of the run's other fields, in their order, and of its figures
+	assay TEXT NOT NULL DEFAULT '' -- version of Assay; '': of a file of version 1 or 2
 ) STRICT;
 CREATE TABLE figures (
 	run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -91,8 +92,8 @@ func (a *Archive) prepare() error {
 		switch {
 		case id == applicationID && version == schemaVersion:
 			return nil
-		case id == applicationID && version == 1:
-			return sealFirst(tx)
+		case id == applicationID && (version == 1 || version == 2):
+			return upgrade(tx, version)
 		case id == applicationID:
 			return fmt.Errorf("it has version %d, and this Assay knows version %d", version, schemaVersion)
 		case tables > 0:
@@ -146,8 +147,8 @@ func (a *Archive) Add(e Entry) (replaced bool, err error) {
 			return err
 		}
 		replaced = n > 0
-		_, err = tx.Exec(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.ID, e.Name, e.About, e.Experiment, e.Machine,
-			e.Created.UnixNano(), e.Code, e.CodeAt.UnixNano(), e.Seconds, e.Directory, page, pageSum, e.sum(pageSum))
+		_, err = tx.Exec(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.ID, e.Name, e.About, e.Experiment, e.Machine,
+			e.Created.UnixNano(), e.Code, e.CodeAt.UnixNano(), e.Seconds, e.Directory, page, pageSum, e.sum(pageSum), e.Assay)
 		if err != nil {
 			return err
 		}
@@ -195,7 +196,7 @@ func (a *Archive) runs(where string, args ...any) (list []Entry, err error) {
 }
 
 func runsOf(from queries, where string, args ...any) (list []Entry, err error) {
-	rows, err := from.Query(`SELECT id, name, about, experiment, machine, created, code, code_at, seconds, directory, page_sha256, sha256 FROM runs `+where+
+	rows, err := from.Query(`SELECT id, name, about, experiment, machine, created, code, code_at, seconds, directory, page_sha256, sha256, assay FROM runs `+where+
 		` ORDER BY name, experiment, machine, code_at, created, id`, args...)
 	if err != nil {
 		return nil, err
@@ -204,7 +205,7 @@ func runsOf(from queries, where string, args ...any) (list []Entry, err error) {
 	for rows.Next() {
 		var e Entry
 		var created, at int64
-		if err := rows.Scan(&e.ID, &e.Name, &e.About, &e.Experiment, &e.Machine, &created, &e.Code, &at, &e.Seconds, &e.Directory, &e.pageSum, &e.kept); err != nil {
+		if err := rows.Scan(&e.ID, &e.Name, &e.About, &e.Experiment, &e.Machine, &created, &e.Code, &at, &e.Seconds, &e.Directory, &e.pageSum, &e.kept, &e.Assay); err != nil {
 			return nil, err
 		}
 		e.Created, e.CodeAt = time.Unix(0, created).UTC(), time.Unix(0, at).UTC()

@@ -99,7 +99,7 @@ func TestARunIsReplacedAndRemoved(t *testing.T) {
 func TestWhatIsNoArchiveIsRefusedAndStaysAsItIs(t *testing.T) {
 	for name, c := range map[string]struct{ make, says string }{
 		"another program's": {"CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "another program"},
-		"a newer Assay's":   {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 3", applicationID), "version 3"},
+		"a newer Assay's":   {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 4", applicationID), "version 4"},
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		db, err := sql.Open("sqlite", path)

@@ -21,11 +21,17 @@ type Entry struct {
 	CodeAt     time.Time `json:"code_at"` // orders a series
 	Seconds    float64   `json:"seconds"`
 	Directory  string    `json:"directory"`
+	Assay      string    `json:"assay,omitempty"` // version of Assay; "": the archive did not keep it
 	Figures    []Figure  `json:"-"`
 	Page       []byte    `json:"-"` // its report, HTML
 
+	rates []Figure // of an archive
+
 	pageSum, kept string // of the archive: the checksums of the page as it is packed, and of the rest
 }
+
+// Changed stands behind a commit where tracked files were changed.
+const Changed = " with changes"
 
 // Figure is one metric of one arm in one phase of one cell: rate (operations a second), p50, p99,
 // p99.9 (ns), memory or disk (bytes).
@@ -40,7 +46,7 @@ type Figure struct {
 // are the caller's to add.
 func EntryOf(run *record.Run, r *model.Result) Entry {
 	e := Entry{ID: run.Header.ID, Name: run.Header.Name, Experiment: run.Header.Hash, Machine: Machine(run.Environment),
-		Created: run.Header.Created, Directory: run.Directory}
+		Created: run.Header.Created, Directory: run.Directory, Assay: run.Environment.Assay}
 	for _, of := range r.Runs {
 		if of.ID == e.ID {
 			e.About, e.Seconds = of.About, of.Seconds

@@ -51,11 +51,15 @@ func (a *Archive) changed(id, what string) error {
 		a.path, what, id, id)
 }
 
-// sealFirst makes an archive of version 2 of one of version 1, which has no checksums: what it holds
-// now is sealed.
-func sealFirst(tx *sql.Tx) error {
-	if _, err := tx.Exec(`ALTER TABLE runs ADD COLUMN page_sha256 TEXT NOT NULL DEFAULT '';
-		ALTER TABLE runs ADD COLUMN sha256 TEXT NOT NULL DEFAULT ''`); err != nil {
+// upgrade makes an archive of this version of an older one. Version 2 did not keep Assay's own version, and
+// version 1 no checksums either: what it holds now is sealed.
+func upgrade(tx *sql.Tx, version int) error {
+	changes := fmt.Sprintf(`ALTER TABLE runs ADD COLUMN assay TEXT NOT NULL DEFAULT ''; PRAGMA user_version = %d`, schemaVersion)
+	if version == 1 {
+		changes = `ALTER TABLE runs ADD COLUMN page_sha256 TEXT NOT NULL DEFAULT '';
+			ALTER TABLE runs ADD COLUMN sha256 TEXT NOT NULL DEFAULT '';` + changes
+	}
+	if _, err := tx.Exec(changes); err != nil || version > 1 {
 		return err
 	}
 	runs, err := runsOf(tx, "")
@@ -76,8 +80,7 @@ func sealFirst(tx *sql.Tx) error {
 			return err
 		}
 	}
-	_, err = tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
-	return err
+	return nil
 }
 
 // queries are what is asked in a transaction, or beside any.

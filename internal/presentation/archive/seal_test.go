@@ -57,15 +57,23 @@ func TestAnArchiveThatWasChangedIsSeen(t *testing.T) {
 	}
 }
 
-// An archive of version 1 has no checksums: it is sealed as it is.
-func TestAnArchiveOfVersion1IsSealed(t *testing.T) {
+// An archive of version 1 has no checksums: it is sealed as it is. One of version 2 does not know which Assay
+// its runs are of.
+func TestAnOlderArchiveIsUpgraded(t *testing.T) {
+	for version, drop := range map[int]string{1: "ALTER TABLE runs DROP COLUMN page_sha256; ALTER TABLE runs DROP COLUMN sha256;", 2: ""} {
+		upgraded(t, fmt.Sprintf("%sALTER TABLE runs DROP COLUMN assay; PRAGMA user_version = %d", drop, version))
+	}
+}
+
+func upgraded(t *testing.T, older string) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.sqlite")
 	a, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	add(t, a, entry(1, "a", rate(100)), entry(2, "b", rate(100)))
-	_, err = a.db.Exec("ALTER TABLE runs DROP COLUMN page_sha256; ALTER TABLE runs DROP COLUMN sha256; PRAGMA user_version = 1")
+	_, err = a.db.Exec(older)
 	if err := errors.Join(err, a.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -53,6 +53,8 @@ type Change struct {
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 	P      float64 `json:"p"` // before correction
+	// Assay are its own versions on both sides, where they differ: the change may be the harness's.
+	Assay []string `json:"assay,omitempty"`
 }
 
 // Better reports whether a change is for the better.
@@ -79,6 +81,7 @@ func (a *Archive) Groups() ([]Group, error) {
 			return nil, err
 		}
 		groups[i].findChanges()
+		groups[i].noteHarness()
 	}
 	return groups, nil
 }
@@ -105,6 +108,9 @@ func (a *Archive) fill(g *Group) error {
 			return err
 		}
 		for _, f := range figures {
+			if f.Metric == "rate" {
+				g.Runs[i].rates = append(g.Runs[i].rates, f)
+			}
 			k := key{f.Class, f.Cell, f.Phase, f.Arm, f.Metric}
 			for len(kept[k]) <= point {
 				kept[k] = append(kept[k], nil)
@@ -155,6 +161,28 @@ func (g *Group) findChanges() {
 	for i := range g.Series {
 		if s := &g.Series[i]; !s.TooShort {
 			s.findChanges(stat.Significance / float64(families[s.Metric == "rate"]))
+		}
+	}
+}
+
+// noteHarness notes at which changes Assay itself is another one than before.
+func (g *Group) noteHarness() {
+	versions := func(point int) (all []string) {
+		for _, run := range g.Points[point].Runs {
+			if v := g.Runs[run].Assay; v != "" && !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+		return all
+	}
+	for i := range g.Series {
+		for j := range g.Series[i].Changes {
+			c := &g.Series[i].Changes[j]
+			before, after := versions(c.Last), versions(c.At)
+			common := slices.ContainsFunc(before, func(v string) bool { return slices.Contains(after, v) })
+			if len(before) > 0 && len(after) > 0 && !common {
+				c.Assay = []string{before[len(before)-1], after[0]}
+			}
 		}
 	}
 }

@@ -32,7 +32,7 @@ func Tell(g *Group, series []Series) (list []Told) {
 				n = len(list)
 				at[p], list = n, append(list, Told{Better: s.Better(c)})
 				params = append(params, finding.ChangedParams{Arm: s.Arm, Phase: s.Phase, Class: s.Class, Cell: s.Cell,
-					Last: Short(g.Points[c.Last].Code), At: Short(g.Points[c.At].Code)})
+					Last: Short(g.Points[c.Last].Code), At: Short(g.Points[c.At].Code), Assay: c.Assay})
 			}
 			of := &params[n]
 			of.Metrics, of.Before, of.After = append(of.Metrics, s.Metric), append(of.Before, c.Before), append(of.After, c.After)
