@@ -19,7 +19,7 @@ var (
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
 		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectRanOut, detectConflicts, detectServerShares,
 		detectServerFaults,
-		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectPauses, detectSlowOpen, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNetwork, detectPauses, detectSlowOpen, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,
 		detectDispatchLate, detectBacklog, detectOverTime, detectReplay,
 		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,

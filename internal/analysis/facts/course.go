@@ -21,6 +21,7 @@ type TrialCourse struct {
 	Shape   series.Shape
 	// Connections is the most that the worker's process was seen to have to its store; nil: not counted.
 	Connections *float64
+	Network     *Network // nil: nothing was told of it
 
 	read func() []record.Sample
 }
@@ -42,6 +43,7 @@ func courseOf(read func() []record.Sample, phase experiment.Phase) *TrialCourse 
 			c.Connections = &n
 		}
 	}
+	c.Network = networkOf(samples)
 	c.Shape = series.Analyze(c.Series)
 	c.Series.Resources = nil // the shape has what they did; of a thousand trials they are 40 MB
 	return c

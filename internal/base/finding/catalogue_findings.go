@@ -41,6 +41,12 @@ const (
 	ConnectionsLeft   Code = "connections-exceed left"
 	ServerLeft        Code = "server-left"
 	Pauses            Code = "pauses"
+	LinkFull          Code = "link-full"
+	Retransmits       Code = "retransmits"
+	DelayedACKs       Code = "delayed-acks"
+	SeenLink          Code = "link-full seen"
+	SeenRetransmits   Code = "retransmits seen"
+	SeenDelayedACKs   Code = "delayed-acks seen"
 	SlowOpen          Code = "slow-open"
 	SeenSlowOpen      Code = "slow-open seen"
 	SeenPauses        Code = "pauses seen"
@@ -899,3 +905,66 @@ type SettingsTooSmallParams struct {
 }
 
 func (SettingsTooSmallParams) code() Code { return SettingsTooSmall }
+
+// What the network did between a worker and its server.
+var _ = register(
+	Entry{Example: LinkFullParams{At: example, SeenLinkParams: SeenLinkParams{BytesPerS: 11.9e6, Capacity: 12.5e6}}, Severity: Warning,
+		Says:   `{{.arm}}: the network was full in {{.place}}: {{bytes .bytes_per_s}}/s of the {{bytes .capacity}}/s that its link carries. The rate is the link's.`,
+		Many:   `{{list .Arms}}: the network was full in {{list .Places}}. The rates are the link's.`,
+		Remedy: "use a faster link or smaller values, or run client and server on one machine"},
+	Entry{Example: SeenLinkParams{BytesPerS: 11.9e6, Capacity: 12.5e6}, Says: `{{bytes .bytes_per_s}}/s of {{bytes .capacity}}/s`},
+	Entry{Example: RetransmitsParams{At: example, SeenRetransmitsParams: SeenRetransmitsParams{Resent: 420, Share: 0.031, RoundMS: 12}}, Severity: Warning,
+		Says: `{{.arm}}: {{count .resent}} segments ({{percent .share}}) were sent again in {{.place}}, at a round trip of {{number .round_ms}} ms: ` +
+			`the network lost them, which is in the rate and in the latencies.`,
+		Many:   `{{list .Arms}}: segments were sent again in {{list .Places}}: the network lost them.`,
+		Remedy: "look at the drops of interfaces and switches between client and server"},
+	Entry{Example: SeenRetransmitsParams{Resent: 420, Share: 0.031, RoundMS: 12},
+		Says: `{{count .resent}} segments sent again, {{percent .share}} of all; round trip {{number .round_ms}} ms`},
+	Entry{Example: DelayedACKsParams{At: example, SeenDelayedACKsParams: SeenDelayedACKsParams{Quantile: 0.99, LatencyNS: 41e6, PerS: 180}}, Severity: Warning,
+		Says: `{{.arm}}: operations in {{.place}} waited 40 ms for acknowledgements that the kernel held back, {{count .per_s}} a second: ` +
+			`{{quantile .quantile}} is {{latency .latency_ns}}. One end sends a message in two parts (Nagle's algorithm).`,
+		Many:   `{{list .Arms}}: operations in {{list .Places}} waited 40 ms for acknowledgements that the kernel held back.`,
+		Remedy: "set TCP_NODELAY at the end that writes in parts, or let it write each message at once"},
+	Entry{Example: SeenDelayedACKsParams{Quantile: 0.99, LatencyNS: 41e6, PerS: 180},
+		Says: `{{count .per_s}} acknowledgements a second held back; {{quantile .quantile}} {{latency .latency_ns}}`},
+)
+
+// LinkFullParams are of an arm whose link was full.
+type LinkFullParams struct {
+	At
+	SeenLinkParams
+}
+
+func (LinkFullParams) code() Code { return LinkFull }
+
+// SeenLinkParams are what a link carried in its busier direction, and can, in bytes a second.
+type SeenLinkParams struct{ BytesPerS, Capacity float64 }
+
+func (SeenLinkParams) code() Code { return SeenLink }
+
+// RetransmitsParams are of an arm whose segments were lost.
+type RetransmitsParams struct {
+	At
+	SeenRetransmitsParams
+}
+
+func (RetransmitsParams) code() Code { return Retransmits }
+
+// SeenRetransmitsParams are how many segments were sent again, their share of all, and the round trip in ms.
+type SeenRetransmitsParams struct{ Resent, Share, RoundMS float64 }
+
+func (SeenRetransmitsParams) code() Code { return SeenRetransmits }
+
+// DelayedACKsParams are of an arm whose operations waited for acknowledgements.
+type DelayedACKsParams struct {
+	At
+	SeenDelayedACKsParams
+}
+
+func (DelayedACKsParams) code() Code { return DelayedACKs }
+
+// SeenDelayedACKsParams are the quantile that shows it, its latency, and how many acknowledgements a second the
+// kernel held back.
+type SeenDelayedACKsParams struct{ Quantile, LatencyNS, PerS float64 }
+
+func (SeenDelayedACKsParams) code() Code { return SeenDelayedACKs }

@@ -144,6 +144,7 @@ func functions() template.FuncMap {
 		"moment":   of(format.Moment),
 		"percent":  of(format.Percent), // of a share
 		"factor":   of(format.Factor),
+		"quantile": of(format.Quantile),                                                    // 0.99: p99
 		"points":   of(func(v float64) string { return format.Tenths(100*v) + " points" }), // of shares, one less the other
 		"speed":    of(func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }),
 		"number":   of(format.Number),

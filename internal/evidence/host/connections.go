@@ -24,6 +24,12 @@ type connections struct {
 	at          []int            // connections to each endpoint that were seen last, of all processes
 	owned       map[uint32]bool  // of the sockets seen last, by inode: whether they are the worker's
 	descriptors map[int][]uint32 // of each process: the inodes of its connections, by descriptor
+
+	path        []tcpSocket // what connections told of their path when they were seen last, of all processes
+	link        string      // interface on the way to the first server; "": it is not known
+	linkWhy     error
+	retransmits uint64            // of all connections so far
+	resent      map[uint32]uint32 // of each connection that is there, by inode
 }
 
 // WorkerConnections is the series of the connections that a worker has to its store.
@@ -70,6 +76,7 @@ func (t *telemetry) readConnections(v values, pids []int) {
 	for i := range c.endpoints {
 		v.gauge(ServerSeries("server.connections", i+1, c.endpoints), float64(c.at[i]))
 	}
+	t.readPath(v)
 }
 
 // Connections returns how many connections to its servers the worker's processes have now. It is
@@ -103,7 +110,7 @@ func (c *connections) count(proc string, pids []int) (n int, err error) {
 
 // connected returns the inodes of the sockets that are connected to a server, of all processes.
 func (c *connections) connected() (inodes []uint32, err error) {
-	c.at = make([]int, c.endpoints)
+	c.at, c.path = make([]int, c.endpoints), c.path[:0]
 	var ports []uint16
 	for _, server := range c.servers {
 		if !slices.Contains(ports, server.Port()) {
@@ -111,10 +118,11 @@ func (c *connections) connected() (inodes []uint32, err error) {
 		}
 	}
 	for _, port := range ports {
-		err := eachSocket(connectedStates, port, func(s tcpSocket) {
+		err := eachSocket(connectedStates, port, true, func(s tcpSocket) {
 			if server := slices.Index(c.servers, s.remote); s.inode != 0 && server >= 0 { // 0: closed by its process
 				inodes = append(inodes, s.inode)
 				c.at[c.of[server]]++
+				c.path = append(c.path, s)
 			}
 		})
 		if err != nil {

@@ -124,7 +124,7 @@ func listeningSockets() []tcpSocket {
 // askListening asks the kernel for them, and readListening looks for them in its tables of all
 // sockets, which are text.
 func askListening() (all []tcpSocket, err error) {
-	err = eachSocket(1<<tcpListen, 0, func(s tcpSocket) { all = append(all, s) })
+	err = eachSocket(1<<tcpListen, 0, false, func(s tcpSocket) { all = append(all, s) })
 	return all, err
 }
 

@@ -149,6 +149,7 @@ func (s *Sampler) Resources(u Usage) map[string]float64 {
 		t.machine(v)
 		t.readDevice(v)
 		t.readLimit(v)
+		t.readNetwork(v)
 		if s.directory != "" {
 			t.space(v, s.directory)
 		}

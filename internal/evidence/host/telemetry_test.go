@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -360,5 +362,67 @@ func BenchmarkResources(b *testing.B) {
 	for b.Loop() {
 		u := s.Sample()
 		s.BeginResources(u)
+	}
+}
+
+// The kernel's files of a network, twice: what came between is told by the second.
+func TestNetworkSeries(t *testing.T) {
+	m := newMachine(t)
+	at := func(n int) {
+		m.write("net/snmp", fmt.Sprintf("Ip: Forwarding\nIp: 1\nTcp: RtoMin OutSegs\nTcp: 200 %d\n", 1000*n))
+		m.write("net/netstat", fmt.Sprintf("TcpExt: DelayedACKs ListenOverflows\nTcpExt: %d %d\n", 10*n, n))
+		for name, value := range map[string]int{"rx_bytes": 5000, "tx_bytes": 7000, "rx_packets": 50, "tx_packets": 70, "rx_dropped": 1, "tx_dropped": 1, "rx_missed_errors": 1} {
+			path := filepath.Join(m.sys, "class", "net", "eth9", "statistics", name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, fmt.Appendln(nil, value*n), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(m.sys, "class", "net", "eth9", "speed"), []byte("100\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newSampler(m.roots, "")
+	s.telemetry.connections = connections{servers: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1")}, link: "eth9"}
+	start := time.Now()
+	read := func(n int) map[string]float64 {
+		at(n)
+		v := values{&s.telemetry, start.Add(time.Duration(n) * 2 * time.Second), map[string]float64{}}
+		s.telemetry.readNetwork(v)
+		return v.out
+	}
+	read(1)
+	want := map[string]float64{NetworkReceived: 2500, NetworkSent: 3500, "network.packets_received": 25, "network.packets_sent": 35, "network.dropped": 1.5,
+		NetworkCapacity: 12.5e6, NetworkSegments: 500, NetworkDelayedACK: 5, NetworkOverflows: 0.5}
+	if got := read(2); !maps.Equal(got, want) {
+		t.Errorf("%v, expected %v; not told: %v", got, want, s.NotMeasured())
+	}
+}
+
+// A connection of this test's own tells of its path, and loopback is the way to it.
+func TestConnectionsTellOfTheirPath(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s := NewSampler("", os.Getpid())
+	s.WatchConnections([]string{listener.Addr().String()})
+	resources := s.Resources(s.Sample())
+	if why := s.NotMeasured()[WorkerConnections]; why != "" {
+		t.Skip("connections can't be listed here: ", why)
+	}
+	if resources[WorkerConnections] != 1 || resources[NetworkRTT] <= 0 || resources[NetworkRTTMax] < resources[NetworkRTT] {
+		t.Errorf("%v", resources)
+	}
+	if link := s.telemetry.connections.link; link == "" {
+		t.Errorf("no interface on the way to %s: %v", listener.Addr(), s.telemetry.connections.linkWhy)
 	}
 }

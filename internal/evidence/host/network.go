@@ -1,0 +1,180 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/base/bounded"
+)
+
+// Series of the network between the worker and its servers.
+const (
+	NetworkReceived   = "network.received"
+	NetworkSent       = "network.sent"
+	NetworkCapacity   = "network.capacity"
+	NetworkRTT        = "network.rtt"
+	NetworkRTTMax     = "network.rtt_max"
+	NetworkResent     = "network.resent"
+	NetworkSegments   = "network.segments"
+	NetworkOverflows  = "network.overflows"
+	NetworkDelayedACK = "network.delayed_acks"
+)
+
+// readPath tells what the connections that were just listed know of their path.
+func (t *telemetry) readPath(v values) {
+	c := &t.connections
+	var micros []uint32
+	now := make(map[uint32]uint32, len(c.path))
+	for _, s := range c.path {
+		if s.asked {
+			micros = append(micros, s.rttMicros)
+			now[s.inode] = s.retransmits
+			c.retransmits += uint64(s.retransmits - min(c.resent[s.inode], s.retransmits))
+		}
+	}
+	c.resent = now
+	if len(micros) == 0 {
+		return
+	}
+	slices.Sort(micros)
+	v.gauge(NetworkRTT, float64(micros[len(micros)/2])/1e3)
+	v.gauge(NetworkRTTMax, float64(micros[len(micros)-1])/1e3)
+	v.rate(NetworkResent, float64(c.retransmits))
+}
+
+// readNetwork reads the interface on the way to the servers, and what the kernel counts of TCP, of
+// all processes of this network namespace.
+func (t *telemetry) readNetwork(v values) {
+	c := &t.connections
+	if len(c.servers) == 0 {
+		return
+	}
+	if c.link == "" && c.linkWhy == nil {
+		c.link, c.linkWhy = linkTo(c.servers[0])
+	}
+	if c.linkWhy != nil {
+		v.missing(c.linkWhy, NetworkReceived, NetworkSent, "network.packets_received", "network.packets_sent", "network.dropped", NetworkCapacity)
+	} else {
+		t.readLink(v, c.link)
+	}
+	t.readTCP(v)
+}
+
+func (t *telemetry) readLink(v values, link string) {
+	directory := filepath.Join(t.roots.sys, "class", "net", link)
+	counter := func(names ...string) (sum float64, err error) {
+		for _, name := range names {
+			text, err := bounded.Kernel(filepath.Join(directory, "statistics", name))
+			if err != nil {
+				return 0, err
+			}
+			n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("%s of %s: %w", name, link, err)
+			}
+			sum += float64(n)
+		}
+		return sum, nil
+	}
+	for series, names := range map[string][]string{
+		NetworkReceived: {"rx_bytes"}, NetworkSent: {"tx_bytes"}, "network.packets_received": {"rx_packets"}, "network.packets_sent": {"tx_packets"},
+		"network.dropped": {"rx_dropped", "tx_dropped", "rx_missed_errors"},
+	} {
+		if n, err := counter(names...); err != nil {
+			v.missing(err, series)
+		} else {
+			v.rate(series, n)
+		}
+	}
+	text, err := bounded.Kernel(filepath.Join(directory, "speed"))
+	megabits, parseErr := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	if err != nil || parseErr != nil || megabits <= 0 {
+		v.missing(fmt.Errorf("the interface %s does not tell how fast it is", link), NetworkCapacity)
+		return
+	}
+	v.gauge(NetworkCapacity, megabits*1e6/8)
+}
+
+// tcpCounters are series by file of /proc/net and name there. Both files have a line of names and, below
+// it, one of values, each behind the protocol's own name.
+var tcpCounters = []struct{ file, protocol, name, series string }{
+	{"snmp", "Tcp", "OutSegs", NetworkSegments},
+	{"netstat", "TcpExt", "ListenOverflows", NetworkOverflows},
+	{"netstat", "TcpExt", "DelayedACKs", NetworkDelayedACK},
+}
+
+func (t *telemetry) readTCP(v values) {
+	for _, file := range []string{"snmp", "netstat"} {
+		text, err := bounded.Kernel(filepath.Join(t.roots.proc, "net", file))
+		counts := protocolCounts(string(text))
+		for _, c := range tcpCounters {
+			if c.file != file {
+				continue
+			}
+			if n, told := counts[c.protocol+" "+c.name]; told && err == nil {
+				v.rate(c.series, n)
+			} else {
+				v.missing(errors.Join(fmt.Errorf("/proc/net/%s has no %s", file, c.name), err), c.series)
+			}
+		}
+	}
+}
+
+// protocolCounts reads pairs of lines, "Tcp: Name Name" and "Tcp: 1 2".
+func protocolCounts(text string) map[string]float64 {
+	counts := map[string]float64{}
+	var names []string
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		if names == nil || names[0] != fields[0] || len(names) != len(fields) {
+			names = fields
+			continue
+		}
+		for i, field := range fields[1:] {
+			if n, err := strconv.ParseFloat(field, 64); err == nil {
+				counts[strings.TrimSuffix(fields[0], ":")+" "+names[i+1]] = n
+			}
+		}
+		names = nil
+	}
+	return counts
+}
+
+// linkTo finds the interface from which an address is reached: that which has the address that the kernel
+// would send from. Nothing is sent.
+func linkTo(server netip.AddrPort) (name string, err error) {
+	connection, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(server))
+	if err != nil {
+		return "", fmt.Errorf("find the interface on the way to %s: %w", server, err)
+	}
+	local := connection.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap().WithZone("")
+	if err := connection.Close(); err != nil {
+		return "", err
+	}
+	links, err := net.Interfaces()
+	if err != nil {
+		return "", fmt.Errorf("find the interface on the way to %s: %w", server, err)
+	}
+	for _, link := range links {
+		addresses, err := link.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addresses {
+			prefix, err := netip.ParsePrefix(a.String())
+			if err == nil && prefix.Addr().Unmap().WithZone("") == local || err == nil && local.IsLoopback() && prefix.Contains(local) {
+				return link.Name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no interface has the address %s, from which %s is reached", local, server)
+}
