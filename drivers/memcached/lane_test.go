@@ -109,6 +109,33 @@ func TestALaneWaitsForRoom(t *testing.T) {
 	})
 }
 
+// Operations end, and others take their places, while the socket has taken only a part of what was asked for.
+func TestALaneRefillsBesideAFullSocket(t *testing.T) {
+	drivertest.EachInterface(t, func(t *testing.T, pin func(*testing.T, store.Loop)) {
+		_, loop := lanes(t, pin, 10)
+		const valueBytes, all = 1 << 20, 4 * depth
+		begun, ended := 0, 0
+		put := func() {
+			loop.Submit(0, &store.Request{Operation: store.OpPut, Key: laneKey(begun % depth), Value: laneValue(begun%depth, valueBytes)})
+			begun++
+		}
+		for begun < depth {
+			put()
+		}
+		for ended < all {
+			reapOnce(t, loop, time.Second, func(_ int, _ []byte, err error) {
+				if ended++; err != nil {
+					t.Fatal(err)
+				}
+				if begun < all {
+					put()
+				}
+			})
+		}
+		wantAll(t, getAll(t, loop), valueBytes)
+	})
+}
+
 func reapOnce(t *testing.T, loop store.Loop, wait time.Duration, ended store.Ended) {
 	t.Helper()
 	if err := loop.Reap(wait, ended); err != nil {

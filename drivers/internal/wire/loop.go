@@ -413,6 +413,7 @@ func (l *Loop) settle(i int, one *lane, ended store.Ended) {
 			return
 		}
 		one.pop()
+		one.unsent = min(one.unsent, one.n) // it was sent, though others of its request were not yet
 		ended(i, value, err)
 	}
 }
@@ -454,7 +455,7 @@ func (l *Loop) flush(i int, one *lane, ended store.Ended) (told bool, err error)
 		}
 		return false, nil
 	}
-	if one.n == one.unsent && c.start != c.end {
+	if one.n == one.unsent && one.sent == 0 && c.start != c.end {
 		l.fail(one, i, c.GiveUp("send", errTooMuch), ended)
 		return true, nil
 	}
