@@ -53,6 +53,9 @@ type Description struct {
 	// was. Workers set it.
 	FindsRecorded bool `json:"finds_recorded,omitempty"`
 
+	// UnixSockets: [Config].Endpoints may be absolute paths of Unix sockets.
+	UnixSockets bool `json:"unix_sockets,omitempty"`
+
 	// ConnectionsOwn is how many connections to each of its servers an open store holds beside those
 	// of its handles: for looking at the server, for example.
 	ConnectionsOwn int `json:"connections_own,omitempty"`
@@ -144,6 +147,15 @@ const (
 	Server   Kind = "server"   // reached over Config.Endpoints
 	None     Kind = "none"     // the null driver: there is no store
 )
+
+// Network returns the network of an endpoint as [net.Dial] takes it: "unix" of an absolute path, which
+// is that of a Unix socket, and "tcp" of host:port.
+func Network(endpoint string) string {
+	if strings.HasPrefix(endpoint, "/") {
+		return "unix"
+	}
+	return "tcp"
+}
 
 // DurabilityClaim is one class and the settings that reach it. It is claimed until a power-cut rig
 // has measured it.

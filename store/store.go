@@ -270,7 +270,8 @@ type Config struct {
 	// Directory is an existing directory for the store's files, empty at the first open; unset for
 	// servers.
 	Directory string
-	// Endpoints are host:port addresses of servers; nil for embedded engines.
+	// Endpoints are where servers are reached: host:port, or the absolute path of a Unix socket where
+	// [Description].UnixSockets is set; nil for embedded engines. [Network] tells them apart.
 	Endpoints []string
 	// Durability is the class that acknowledged writes must reach.
 	Durability Durability

@@ -84,7 +84,7 @@ of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 	c.Flags().StringVar(&driver, "driver", "", "check only the driver of this `name` (default: all that need no server)")
 	must(c.RegisterFlagCompletionFunc("driver", completeDriver))
 	c.Flags().StringToStringVar(&options, "option", nil, "set a driver's option: `name=value`")
-	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` of a server that may be loaded and emptied, or start")
+	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` or Unix socket of a server that may be loaded and emptied, or start")
 	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "load the named servers even where they are not on this machine's loopback")
 	return c
 }

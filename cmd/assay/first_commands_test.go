@@ -135,7 +135,7 @@ func TestFiftyMoreMistakes(t *testing.T) {
 		"run bbolt --blocks 3.5", "run bbolt --blocks", "run bbolt --for 1", "run bbolt --seed abc",
 		"run bbolt --mix read=abc", "run bbolt --mix 95/5", "run bbolt --arrivals uniform --rate 10", "run bbolt --handles 8",
 		"run bbolt --batch 100", "run bbolt --format yaml", "run memcached@start --durability D3",
-		"run tikv", "run aerospike@localhost:3000", "run dynamodb pebble", "run etcd:v3.5", "run redis:7", "run redis@/run/redis.sock", "run pebble[cache_bytes=8MB", "run mysql@start", "run postgresql://u:pw@127.0.0.1/db", "run bbolt bbolt", "run http://localhost:8080", "run help",
+		"run tikv", "run aerospike@localhost:3000", "run dynamodb pebble", "run etcd:v3.5", "run redis:7", "run redis@/nowhere/redis.sock", "run pebble[cache_bytes=8MB", "run mysql@start", "run postgresql://u:pw@127.0.0.1/db", "run bbolt bbolt", "run http://localhost:8080", "run help",
 		"report nosuch --format pdf", "report --latest", "compare one", "compare a b --threshold 5%", "list drivers", "doctor --fix", "init --workload a",
 		"bisect", "watch results", "crash bbolt --kind reboot", "crash bbolt --cuts many", "serve nosuch", "help frobnicate",
 	}

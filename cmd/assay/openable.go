@@ -34,7 +34,7 @@ func openable(ctx context.Context, target storetest.Target, described control.De
 			return fmt.Errorf("%s is a server\n--endpoint HOST:PORT names one that may be filled and emptied", driver)
 		}
 		for _, endpoint := range target.Endpoints {
-			connection, err := net.DialTimeout("tcp", endpoint, openPatience)
+			connection, err := net.DialTimeout(store.Network(endpoint), endpoint, openPatience)
 			if err != nil {
 				return fmt.Errorf("--endpoint %s: no server answers: %w", endpoint, err)
 			}

@@ -153,24 +153,40 @@ func checkEndpoints(e *experiment.Experiment) error {
 	for _, s := range e.Stores {
 		refused := 0
 		for _, endpoint := range s.Endpoints {
-			connection, err := net.DialTimeout("tcp", endpoint, connectPatience)
-			if err == nil {
+			connection, err := net.DialTimeout(store.Network(endpoint), endpoint, connectPatience)
+			switch {
+			case err == nil:
 				connection.Close()
-			} else if errors.Is(err, syscall.ECONNREFUSED) {
+			case errors.Is(err, syscall.ECONNREFUSED):
 				refused++
+			case store.Network(endpoint) == "unix" && !errors.Is(err, syscall.EAGAIN): // its queue is full: a server is there
+				return fmt.Errorf("%s: no server can be reached at %s: %w\n%s", s.Name, endpoint, socketError(err), cureOf(s))
 			}
 		}
 		datagrams := slices.Contains(slices.Collect(maps.Values(s.Options)), "udp") // such a server need take no connections
 		if datagrams || len(s.Endpoints) == 0 || refused < len(s.Endpoints) {
 			continue
 		}
-		cure := "start the server, or correct the address"
-		if _, can := programOf(s.Driver); can && read.StartWord(s) != "" {
-			cure = fmt.Sprintf("start the server, correct the address, or let Assay start one for each trial: %s@start", read.StartWord(s))
-		}
-		return fmt.Errorf("%s: connection refused: no server listens at %s\n%s", s.Name, format.List(s.Endpoints), cure)
+		return fmt.Errorf("%s: connection refused: no server listens at %s\n%s", s.Name, format.List(s.Endpoints), cureOf(s))
 	}
 	return nil
+}
+
+// cureOf is what to do where nothing listens at a store's endpoint.
+func cureOf(s experiment.Store) string {
+	if _, can := programOf(s.Driver); can && read.StartWord(s) != "" {
+		return fmt.Sprintf("start the server, correct the address, or let Assay start one for each trial: %s@start", read.StartWord(s))
+	}
+	return "start the server, or correct the address"
+}
+
+// socketError is why a Unix socket can't be connected to, without the words of the call.
+func socketError(err error) error {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number
+	}
+	return err
 }
 
 // checkEntry looks, before anything is run, whether the servers that are started can reach their
@@ -198,6 +214,10 @@ func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, de
 	target storetest.Target, stop func(), err error,
 ) {
 	nothing := func() {}
+	endpoints = slices.Clone(endpoints)
+	for i, endpoint := range endpoints {
+		endpoints[i] = read.Endpoint(driver, endpoint)
+	}
 	if !slices.Equal(endpoints, []string{"start"}) {
 		var remote []string
 		for _, endpoint := range endpoints {

@@ -31,11 +31,12 @@ redis@start                 a server that Assay starts for each trial
 redis@start=/PATH/PROGRAM   the same, of this program: another version, or a fork
 redis@127.0.0.1:6379        a server that is running; without a port, the product's own
 redis://HOST, rediss://HOST the same as an address; rediss uses TLS
+redis@/run/redis.sock       the same by its Unix socket, or redis+unix:///run/redis.sock
 redis@HOST?OPTION=VALUE     an option of the driver, such as credentials_env=NAME for a login
 
-A server that is not on this machine's loopback needs --allow-remote. Unix sockets are not
-supported: a server is reached by TCP. assay drivers lists the drivers, docs/servers.md has logins,
-TLS and clusters. Valkey, KeyDB and Dragonfly are measured by the driver redis, MySQL by mariadb.`},
+A server that is not on this machine's loopback needs --allow-remote. Redis, memcached, PostgreSQL,
+MariaDB and MongoDB are also reached by Unix sockets. assay drivers lists the drivers, docs/servers.md
+has logins, TLS and clusters. Valkey, KeyDB and Dragonfly are measured by the driver redis, MySQL by mariadb.`},
 		{"exit-statuses", "exit", "What each exit status means", `0    all is well; assay compare: no regression
 1    Assay failed, or could not write
 2    bad arguments, or a bad experiment

@@ -96,13 +96,14 @@ func (Driver) Describe() store.Description {
 			{Name: "password_file", Type: store.String, Default: "", Help: "file whose first line is the password, in place of " + passwordVariable},
 			{Name: "database", Type: store.String, Default: "assay", Help: "database for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A database that Assay did not make is refused"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the database's tables at the first opening of each trial, if Assay made it: what earlier trials left goes, rows that are not purged yet too"},
-			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified by the system's authorities; auto: off on loopback, verify elsewhere"},
+			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified by the system's authorities; auto: off on loopback and at Unix sockets, verify elsewhere"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
 		},
 		KeyBytesMax:    keyBytesMax,
 		ValueBytesMax:  valueBytesMax,
 		BatchAtomic:    true,
 		WriteConflicts: true,
+		UnixSockets:    true,
 		ConnectionsOwn: 1,
 		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
 		Note: "the version is the server's, and MySQL is refused; a batch is a transaction, a round trip for each write; an index of a text column holds 255 characters of it; " +
@@ -144,21 +145,28 @@ type db struct {
 }
 
 func (d *db) configure(c store.Config) error {
-	host, _, err := net.SplitHostPort(c.Endpoints[0])
-	if err != nil {
-		return fmt.Errorf("mariadb: expected an endpoint HOST:PORT: %w: %w", err, store.ErrRefused)
+	endpoint := c.Endpoints[0]
+	host, network := endpoint, store.Network(endpoint)
+	if network == "tcp" {
+		var err error
+		if host, _, err = net.SplitHostPort(endpoint); err != nil {
+			return fmt.Errorf("mariadb: expected an endpoint HOST:PORT: %w: %w", err, store.ErrRefused)
+		}
 	}
 	password, err := password(c.Options.String("password_file"))
 	if err != nil {
 		return err
 	}
 	d.config = mysql.NewConfig()
-	d.config.Net, d.config.Addr = "tcp", c.Endpoints[0]
+	d.config.Net, d.config.Addr = network, endpoint
 	d.config.Passwd = password
 	d.config.User = cmp.Or(c.Options.String("user"), ownUser())
 	d.config.ClientFoundRows = true // an UPDATE to the same value has found its row
 	d.config.Logger = &mysql.NopLogger{}
 	if wire.Encrypts(c.Options.Choice("tls"), host) {
+		if err := wire.RefuseSocket("mariadb", "has no verified TLS at a Unix socket", c.Endpoints); err != nil {
+			return err
+		}
 		d.config.TLSConfig = "true" // verified
 	}
 	return nil

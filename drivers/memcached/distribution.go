@@ -118,12 +118,9 @@ func newKetama(endpoints []string, weights []int) (*ketama, error) {
 	}
 	k := &ketama{servers: len(endpoints)}
 	for server, endpoint := range endpoints {
-		name, port, err := net.SplitHostPort(endpoint)
+		name, err := nameOf(endpoint)
 		if err != nil {
-			return nil, fmt.Errorf("memcached: endpoint %q: %w: %w", endpoint, err, store.ErrRefused)
-		}
-		if port != defaultPort {
-			name += ":" + port
+			return nil, err
 		}
 		for n := range sumsOf(weights[server], total, len(weights)) {
 			sum := md5.Sum(fmt.Appendf(nil, "%s-%d", name, n))
@@ -140,6 +137,21 @@ func newKetama(endpoints []string, weights []int) (*ketama, error) {
 	}
 	slices.SortStableFunc(k.points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 	return k, nil
+}
+
+// nameOf is a server's name on the circle: its endpoint, without the port where that is the default one.
+func nameOf(endpoint string) (string, error) {
+	if store.Network(endpoint) == "unix" {
+		return endpoint, nil
+	}
+	host, port, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return "", fmt.Errorf("memcached: endpoint %q: %w: %w", endpoint, err, store.ErrRefused)
+	}
+	if port == defaultPort {
+		return host, nil
+	}
+	return host + ":" + port, nil
 }
 
 // sumsOf returns how many MD5 sums a server gets. It rounds as the C code does, in single

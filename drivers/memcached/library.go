@@ -83,7 +83,7 @@ func announced(answer []byte) int64 {
 // connected to.
 type address string
 
-func (a address) Network() string { return "tcp" }
+func (a address) Network() string { return store.Network(string(a)) }
 func (a address) String() string  { return string(a) }
 
 // selector gives gomemcache the distribution of the lean path. One goroutine uses it at a time, as

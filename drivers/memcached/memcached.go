@@ -72,6 +72,7 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:   keyBytesMax,
 		ValueBytesMax: valueBytesMax, ValueBytesOption: "protocol",
 		ValueBytesChoices: map[string]int{udpProtocol: datagramValueBytesMax},
+		UnixSockets:       true,
 		ConnectionsOwn:    1,
 		Expiry:            expiry,
 		Abilities:         store.Probe((*db)(nil), (*handle)(nil)),
@@ -103,7 +104,10 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		hashing: c.Options.Choice("hashing"), timeout: timeout, access: access, blocks: blocking.Suits(c),
 	}
 	if err == nil {
-		err = refuseProtocol(d.protocol, d.client, access)
+		err = errors.Join(refuseProtocol(d.protocol, d.client, access), access.RefuseSocket("memcached", c.Endpoints))
+	}
+	if err == nil && d.protocol == udpProtocol {
+		err = wire.RefuseSocket("memcached", "has no protocol udp at a Unix socket", c.Endpoints)
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package mongodb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 // internal/backends/sqlite/metadata/pool/uri.go of v1.24.2.
 
 // ferretDefaults are the flags that decide a class, with FerretDB's defaults.
-var ferretDefaults = map[string]string{"handler": "postgresql", "sqlite-url": "file:data/", "listen-addr": "127.0.0.1:27017"}
+var ferretDefaults = map[string]string{"handler": "postgresql", "sqlite-url": "file:data/", "listen-addr": "127.0.0.1:27017", "listen-unix": ""}
 
 // Settings of SQLite on which the class rests, with the defaults that FerretDB or SQLite has.
 const (
@@ -60,10 +61,6 @@ func ferretFlags(host string, process int64, endpoint string) (map[string]string
 	if err != nil {
 		return nil, err
 	}
-	_, port, err := net.SplitHostPort(endpoint)
-	if err != nil {
-		return nil, err
-	}
 	if host != own {
 		return nil, errors.New("it runs on another machine")
 	}
@@ -77,10 +74,23 @@ func ferretFlags(host string, process int64, endpoint string) (map[string]string
 		return nil, err
 	}
 	flags := readFlags(strings.Split(string(arguments), "\x00"), strings.Split(string(environment), "\x00"))
-	if _, listens, err := net.SplitHostPort(flags["listen-addr"]); err != nil || listens != port {
-		return nil, fmt.Errorf("process %d listens at %s", process, flags["listen-addr"])
+	if listens := flags["listen-"+listenFlags[store.Network(endpoint)]]; !samePlace(listens, endpoint) {
+		return nil, fmt.Errorf("process %d listens at %s", process, cmp.Or(listens, "no Unix socket"))
 	}
 	return flags, nil
+}
+
+// listenFlags are the ends of FerretDB's flags for where it listens, by the network.
+var listenFlags = map[string]string{"tcp": "addr", "unix": "unix"}
+
+// samePlace reports whether what a process listens at may be the endpoint: a port of any host, or a path.
+func samePlace(listens, endpoint string) bool {
+	if store.Network(endpoint) == "unix" {
+		return listens == endpoint
+	}
+	_, at, errAt := net.SplitHostPort(listens)
+	_, port, err := net.SplitHostPort(endpoint)
+	return errAt == nil && err == nil && at == port
 }
 
 // readFlags reads --NAME=VALUE and --NAME VALUE, and FERRETDB_NAME of the environment, behind which

@@ -121,11 +121,12 @@ func description() store.Description {
 			{Name: "user", Type: store.String, Default: "", Help: "user to log in as; unset: the environment variable " + userVariable + ", or nobody"},
 			{Name: "password_file", Type: store.String, Default: "", Help: "file whose first line is the password; unset: the environment variable " + passwordVariable},
 			{Name: "auth_database", Type: store.String, Default: "admin", Help: "database that knows the user (authSource)"},
-			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified; auto: off on loopback, verify elsewhere"},
+			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified; auto: off on loopback and at Unix sockets, verify elsewhere"},
 		},
 		HandlesShareable: true,
 		// A client has a connection that watches the server, and mongod's also one that measures its
 		// round trips, beside those of its pool.
+		UnixSockets:     true,
 		ConnectionsOwn:  3,
 		ConnectionsEach: 3,
 		HandlePools:     true,
@@ -218,14 +219,22 @@ func open(ctx context.Context, description store.Description, k kind, c store.Co
 	return syncing{d}, nil
 }
 
+// socketEnd is how the client knows the path of a Unix socket from a host's name.
+const socketEnd = "sock"
+
 // configure makes the client's options: nothing is tried twice, and no other server is looked for.
 func (d *db) configure(c store.Config) error {
 	refuse := func(format string, arguments ...any) error {
 		return fmt.Errorf("%s: "+format+": %w", append(append([]any{d.name}, arguments...), store.ErrRefused)...)
 	}
-	host, _, err := net.SplitHostPort(d.endpoint)
-	if err != nil {
-		return refuse("expected an endpoint HOST:PORT: %w", err)
+	host := d.endpoint
+	if store.Network(d.endpoint) == "tcp" {
+		var err error
+		if host, _, err = net.SplitHostPort(d.endpoint); err != nil {
+			return refuse("expected an endpoint HOST:PORT: %w", err)
+		}
+	} else if !strings.HasSuffix(d.endpoint, socketEnd) {
+		return refuse("expected a Unix socket whose name ends in %s, got %s", socketEnd, d.endpoint)
 	}
 	connections := c.Options.Int("connections_max")
 	database := c.Options.String("database")
@@ -242,6 +251,9 @@ func (d *db) configure(c store.Config) error {
 		SetMaxPoolSize(uint64(connections)).SetConnectTimeout(d.timeout).SetServerSelectionTimeout(d.timeout).
 		SetWriteConcern(d.kind.concern(d.class))
 	if wire.Encrypts(c.Options.Choice("tls"), host) {
+		if err := wire.RefuseSocket(d.name, "has no TLS at a Unix socket", c.Endpoints); err != nil {
+			return err
+		}
 		o.SetTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})
 	}
 	if user := orVariable(c.Options.String("user"), userVariable); user != "" {

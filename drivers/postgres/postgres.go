@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path"
 	"strings"
 	"sync"
 
@@ -94,13 +95,14 @@ func (Driver) Describe() store.Description {
 			{Name: "schema", Type: store.String, Default: "assay", Help: "schema for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A schema that Assay did not make is refused"},
 			{Name: "columns_as", Type: store.Choice, Default: "table", Choices: []string{"table", "jsonb"}, Help: "how columns of records are kept: table: as columns of the table; jsonb: as the fields of one jsonb document, indexed by expressions, bytes as base64; the server makes the document of the columns, and takes it apart"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the schema at the first opening of each trial, if Assay made it: what earlier trials left in its tables goes, dead rows too"},
-			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified (PGSSLROOTCERT names the authority); auto: off on loopback, verify elsewhere"},
+			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified (PGSSLROOTCERT names the authority); auto: off on loopback and at Unix sockets, verify elsewhere"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
 		},
 		KeyBytesMax:    keyBytesMax,
 		ValueBytesMax:  valueBytesMax,
 		BatchAtomic:    true,
 		WriteConflicts: true,
+		UnixSockets:    true,
 		ConnectionsOwn: 1,
 		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
 		Note: "the version is the server's; a text column can't hold a zero byte; an index of a text column takes texts of up to 2,688 bytes; " +
@@ -147,14 +149,17 @@ type db struct {
 // configure leaves to pgx what its environment variables and the password file say. No error of it
 // holds the password: pgx leaves it out.
 func (d *db) configure(c store.Config, synchronousCommit string) error {
-	host, port, err := net.SplitHostPort(c.Endpoints[0])
+	host, port, err := placeOf(c.Endpoints[0])
 	if err != nil {
-		return fmt.Errorf("postgres: expected an endpoint HOST:PORT: %w: %w", err, store.ErrRefused)
+		return fmt.Errorf("postgres: %w: %w", err, store.ErrRefused)
 	}
 	d.loopback = wire.IsLoopback(host)
 	words := []string{"host=" + quoted(host), "port=" + quoted(port), "sslmode=disable",
 		"dbname=" + quoted(c.Options.String("database"))}
 	if wire.Encrypts(c.Options.Choice("tls"), host) {
+		if err := wire.RefuseSocket("postgres", "has no TLS at a Unix socket", c.Endpoints); err != nil {
+			return err
+		}
 		words[2] = "sslmode=verify-full"
 	}
 	for option, word := range map[string]string{"user": "user", "password_file": "passfile"} {
@@ -175,6 +180,24 @@ func (d *db) configure(c store.Config, synchronousCommit string) error {
 	d.config.RuntimeParams["application_name"] = "assay"
 	d.config.RuntimeParams["synchronous_commit"] = synchronousCommit
 	return nil
+}
+
+// socketName is what the names of PostgreSQL's Unix sockets begin with; the port follows.
+const socketName = ".s.PGSQL."
+
+// placeOf returns where a server is as pgx takes it: of a Unix socket, the directory stands for the host.
+func placeOf(endpoint string) (host, port string, err error) {
+	if store.Network(endpoint) == "tcp" {
+		if host, port, err = net.SplitHostPort(endpoint); err != nil {
+			err = fmt.Errorf("expected an endpoint HOST:PORT: %w", err)
+		}
+		return host, port, err
+	}
+	port, is := strings.CutPrefix(path.Base(endpoint), socketName)
+	if !is {
+		return "", "", fmt.Errorf("expected a Unix socket that is called %sPORT, got %s", socketName, endpoint)
+	}
+	return path.Dir(endpoint), port, nil
 }
 
 // messageMax bounds a message until what the store is to hold is known: pgx has memory for all that a

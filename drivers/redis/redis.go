@@ -75,6 +75,7 @@ func (Driver) Describe() store.Description {
 				Help: "send FLUSHDB at the first opening of each trial: DELETES EVERYTHING IN THE DATABASE, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
 		}, wire.AccessOptions()...),
 		ValueBytesMax:  valueBytesMax,
+		UnixSockets:    true,
 		ConnectionsOwn: 1,
 		Expiry:         expiry,
 		Abilities:      store.Probe((*db)(nil), (*leanHandle)(nil)),
@@ -107,7 +108,10 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, fmt.Errorf("redis: database is %d, expected 0 or more: %w", e.database, store.ErrRefused)
 	}
 	var err error
-	if e.access, err = wire.ReadAccess("redis", c.Options); err != nil {
+	if e.access, err = wire.ReadAccess("redis", c.Options); err == nil {
+		err = e.access.RefuseSocket("redis", c.Endpoints)
+	}
+	if err != nil {
 		return nil, err
 	}
 	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow, blocks: blocking.Suits(c)}
@@ -167,6 +171,9 @@ func (d *db) open(ctx context.Context, c store.Config) error {
 		return fmt.Errorf("redis: client %s repeats operations where it follows a cluster: expected %s: %w",
 			d.client, lean, store.ErrRefused)
 	default:
+		if err := wire.RefuseSocket("redis: a cluster's nodes", "are reached by HOST:PORT", c.Endpoints); err != nil {
+			return err
+		}
 		var err error
 		if d.slots, err = readSlots(d.members[0].control, d.endpoints()); err != nil {
 			return err

@@ -84,6 +84,7 @@ func describe(name, summary string, options []store.Option) store.Description {
 		KeyBytesMin:    1,
 		KeyBytesMax:    keyBytesMax,
 		ValueBytesMax:  argumentBytesMax,
+		UnixSockets:    true,
 		ConnectionsOwn: 1,
 		Variants:       []store.Variant{{Option: "write", Choice: writePutNR, Eventual: true}},
 	}

@@ -153,9 +153,12 @@ func (e *Experiment) Remote() (endpoints []string) {
 	return endpoints
 }
 
-// IsLoopback reports whether HOST:PORT leads to this machine's loopback by every address of its
-// name.
+// IsLoopback reports whether an endpoint is of this machine alone: a Unix socket, or HOST:PORT that leads to
+// its loopback by every address of its name.
 func IsLoopback(endpoint string) bool {
+	if store.Network(endpoint) == "unix" {
+		return true
+	}
 	name, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
 		return false

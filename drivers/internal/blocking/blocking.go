@@ -45,13 +45,14 @@ func Tell(settings map[string]string, blocks bool) {
 // later than that.
 const slice = 50 * time.Millisecond
 
-// Conn is a TCP connection. As with package net, one goroutine may read while another writes, and
+// Conn is a connection by TCP or to a Unix socket. As with package net, one goroutine may read while another writes, and
 // all methods may be called at once.
 type Conn struct {
 	descriptor    int
 	using         sync.RWMutex // held for reading by what uses the descriptor, for writing to close it
 	closed        atomic.Bool
 	local, remote net.Addr
+	network       string
 
 	read, write side
 }
@@ -63,17 +64,25 @@ type side struct {
 	option   int          // that sets it
 }
 
-// Take makes a TCP connection block; others stay as they are. The one that it is given must not be
-// used any more.
+// Take makes a connection by TCP or to a Unix socket block; others stay as they are. The one that it is
+// given must not be used any more.
 func Take(c net.Conn) (net.Conn, error) {
-	tcp, is := c.(*net.TCPConn)
-	if !is {
-		return c, nil
+	switch plain := c.(type) {
+	case *net.TCPConn:
+		return take(plain)
+	case *net.UnixConn:
+		return take(plain)
 	}
-	return take(tcp)
+	return c, nil
 }
 
-func take(c *net.TCPConn) (*Conn, error) {
+// plain is a connection of package net without TLS.
+type plain interface {
+	net.Conn
+	syscall.Conn
+}
+
+func take(c plain) (*Conn, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -82,7 +91,7 @@ func take(c *net.TCPConn) (*Conn, error) {
 	if err = raw.Control(func(fd uintptr) { descriptor, copyErr = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); err == nil {
 		err = copyErr
 	}
-	b := &Conn{descriptor: descriptor, local: c.LocalAddr(), remote: c.RemoteAddr()}
+	b := &Conn{descriptor: descriptor, local: c.LocalAddr(), remote: c.RemoteAddr(), network: c.LocalAddr().Network()}
 	b.read.option, b.write.option = unix.SO_RCVTIMEO, unix.SO_SNDTIMEO
 	if err = errors.Join(err, c.Close()); err == nil {
 		err = errors.Join(unix.SetNonblock(descriptor, false), b.bound(&b.read, slice), b.bound(&b.write, slice))
@@ -156,7 +165,7 @@ func (c *Conn) each(s *side, name string, do func() (again bool, err error)) err
 		if c.closed.Load() {
 			err = net.ErrClosed
 		}
-		return &net.OpError{Op: name, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
+		return &net.OpError{Op: name, Net: c.network, Source: c.local, Addr: c.remote, Err: err}
 	}
 	if c.closed.Load() {
 		return fails(net.ErrClosed)
@@ -189,7 +198,7 @@ func (c *Conn) each(s *side, name string, do func() (again bool, err error)) err
 // Close ends what waits on the connection, and then closes it.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
-		return &net.OpError{Op: "close", Net: "tcp", Source: c.local, Addr: c.remote, Err: net.ErrClosed}
+		return &net.OpError{Op: "close", Net: c.network, Source: c.local, Addr: c.remote, Err: net.ErrClosed}
 	}
 	// The descriptor is closed below alone, so that it is still ours. It fails where the other end
 	// is gone already, which is all right.
@@ -211,7 +220,7 @@ func (c *Conn) SetWriteDeadline(t time.Time) error { return c.set(&c.write, t) }
 
 func (c *Conn) set(s *side, t time.Time) error {
 	if c.closed.Load() {
-		return &net.OpError{Op: "set", Net: "tcp", Source: c.local, Addr: c.remote, Err: net.ErrClosed}
+		return &net.OpError{Op: "set", Net: c.network, Source: c.local, Addr: c.remote, Err: net.ErrClosed}
 	}
 	if t.IsZero() {
 		s.deadline.Store(0)

@@ -81,8 +81,7 @@ func (s *socket) flooded() error {
 
 // Dial is what a library connects by. The operation that waits for it has begun.
 func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: l.timeout}
-	dialled, err := dialer.DialContext(ctx, network, address)
+	dialled, err := wire.Dial(ctx, network, address, l.timeout)
 	if err == nil && l.Blocks {
 		dialled, err = blocking.Take(dialled)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"assay/internal/base/bounded"
@@ -126,11 +127,48 @@ func (a Access) TLS() *tls.Config { return a.tls.Clone() }
 
 // Dial connects, by TLS where that is asked for, within a time.
 func (a Access) Dial(ctx context.Context, endpoint string, timeout time.Duration) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: timeout}
 	if a.tls == nil {
-		return dialer.DialContext(ctx, "tcp", endpoint)
+		return Dial(ctx, store.Network(endpoint), endpoint, timeout)
 	}
-	return (&tls.Dialer{NetDialer: &dialer, Config: a.tls}).DialContext(ctx, "tcp", endpoint)
+	return (&tls.Dialer{NetDialer: &net.Dialer{Timeout: timeout}, Config: a.tls}).DialContext(ctx, "tcp", endpoint)
+}
+
+// RefuseSocket says why one of some endpoints can't be reached: no server speaks TLS at a Unix socket.
+func (a Access) RefuseSocket(server string, endpoints []string) error {
+	if a.tls == nil {
+		return nil
+	}
+	return RefuseSocket(server, "has no TLS at a Unix socket", endpoints)
+}
+
+// RefuseSocket says of the first Unix socket among some endpoints why it can't be used; nil: none is one.
+func RefuseSocket(server, why string, endpoints []string) error {
+	for _, endpoint := range endpoints {
+		if store.Network(endpoint) == "unix" {
+			return fmt.Errorf("%s %s, got %s: %w", server, why, endpoint, store.ErrRefused)
+		}
+	}
+	return nil
+}
+
+// queuePause is how long a dial waits before it tries a Unix socket again whose queue was full.
+const queuePause = time.Millisecond
+
+// Dial connects by TCP, or to a Unix socket. The kernel refuses at once to connect to one whose listen
+// queue is full, where by TCP it asks again: so it is tried again, within the same time.
+func Dial(ctx context.Context, network, address string, timeout time.Duration) (net.Conn, error) {
+	dialer, until := net.Dialer{Timeout: timeout}, time.Now().Add(timeout)
+	for {
+		c, err := dialer.DialContext(ctx, network, address)
+		if network != "unix" || !errors.Is(err, syscall.EAGAIN) || time.Now().After(until) {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(queuePause):
+		}
+	}
 }
 
 // Hide blots the password out of an error: a server that does not know the command to log in with
@@ -169,8 +207,9 @@ func Encrypts(choice, host string) bool {
 	return choice == "verify" || choice == "auto" && !IsLoopback(host)
 }
 
-// IsLoopback reports whether a host is this machine by its name or number alone: no name is looked up.
+// IsLoopback reports whether a host is this machine by its name or number alone, or a Unix socket: no name is
+// looked up.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return host == "localhost" || store.Network(host) == "unix" || ip != nil && ip.IsLoopback()
 }

@@ -1,4 +1,4 @@
-// Package wire is the lean client's side of a protocol over TCP, of lines or of frames that tell their
+// Package wire is the lean client's side of a protocol over TCP or a Unix socket, of lines or of frames that tell their
 // length: one buffer for what is sent, one for what is read, and no allocation in the steady path.
 // Drivers of servers put their protocol on it.
 //
@@ -27,7 +27,7 @@ import (
 	"assay/store"
 )
 
-// Connection is one TCP connection. After any failure that leaves the place in the stream unknown
+// Connection is one connection, by TCP or to a Unix socket. After any failure that leaves the place in the stream unknown
 // it is given up, so that a late answer is never taken for that of the next request; the next
 // operation connects anew, within its own time. Nothing is ever sent twice.
 type Connection struct {

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -172,15 +172,21 @@ func (c *Connection) dialAside() (descriptor, error) {
 	if aside.start != aside.end {
 		return -1, aside.GiveUp("connect", errTooMuch)
 	}
-	socket, err := take(aside.socket.(*net.TCPConn))
+	socket, err := take(aside.socket.(stream))
 	if err != nil {
 		return -1, c.failure("connect", err)
 	}
 	return socket, nil
 }
 
+// stream is a connection of package net, by TCP or to a Unix socket.
+type stream interface {
+	syscall.Conn
+	io.Closer
+}
+
 // take returns the socket of a connection without Go's poller, which is not to know of it.
-func take(c *net.TCPConn) (socket descriptor, err error) {
+func take(c stream) (socket descriptor, err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
 	raw, err := c.SyscallConn()
 	if err != nil {

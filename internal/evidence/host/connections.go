@@ -18,7 +18,8 @@ import (
 // servers.
 type connections struct {
 	servers   []netip.AddrPort
-	of        []int // of each of servers: the endpoint that it is an address of
+	files     []socketFile // of endpoints that are Unix sockets
+	of        []int        // of each of servers: the endpoint that it is an address of
 	endpoints int
 
 	at          []int            // connections to each endpoint that were seen last, of all processes
@@ -36,9 +37,9 @@ type connections struct {
 const WorkerConnections = "worker.connections"
 
 // WatchConnections makes worker.connections count the worker's connections to endpoints
-// ("host:port"). A name that can't be resolved is left out.
+// ("host:port", or the path of a Unix socket). A name that can't be resolved is left out.
 func (s *Sampler) WatchConnections(endpoints []string) {
-	s.telemetry.connections = connections{endpoints: len(endpoints)}
+	s.telemetry.connections = connections{endpoints: len(endpoints), files: socketFiles(endpoints)}
 	for i, endpoint := range endpoints {
 		name, portText, err := net.SplitHostPort(endpoint)
 		if err != nil {
@@ -62,9 +63,11 @@ func (s *Sampler) WatchConnections(endpoints []string) {
 	}
 }
 
+func (c *connections) watched() bool { return len(c.servers)+len(c.files) > 0 }
+
 func (t *telemetry) readConnections(v values, pids []int) {
 	c := &t.connections
-	if len(c.servers) == 0 || t.why[WorkerConnections] != "" {
+	if !c.watched() || t.why[WorkerConnections] != "" {
 		return
 	}
 	count, err := c.count(t.roots.proc, pids)
@@ -83,7 +86,7 @@ func (t *telemetry) readConnections(v values, pids []int) {
 // not known where nothing is watched, or where the kernel does not tell.
 func (s *Sampler) Connections() (n int, known bool) {
 	c := &s.telemetry.connections
-	if len(c.servers) == 0 || s.telemetry.why[WorkerConnections] != "" || s.procError != nil {
+	if !c.watched() || s.telemetry.why[WorkerConnections] != "" || s.procError != nil {
 		return 0, false
 	}
 	s.Sample() // finds the processes that there are now
@@ -129,7 +132,7 @@ func (c *connections) connected() (inodes []uint32, err error) {
 			return nil, err
 		}
 	}
-	return inodes, nil
+	return c.connectedByFile(inodes)
 }
 
 // findOwners finds out which sockets are the worker's, by its processes' descriptors. They are read

@@ -14,8 +14,8 @@ import (
 // tcpListen is the state of a listening socket (proc_net_tcp(5), include/net/tcp_states.h).
 const tcpListen = 0x0a
 
-// Listeners returns the processes of this machine that listen at TCP endpoints ("host:port"):
-// servers under test, whose CPU time is not foreign to the trial. Of a process and those below it
+// Listeners returns the processes of this machine that listen at endpoints ("host:port", or the path of a
+// Unix socket): servers under test, whose CPU time is not foreign to the trial. Of a process and those below it
 // there is the topmost one. What can't be found is left out: a server elsewhere, behind a proxy, in
 // another network namespace or of a user whose processes can't be looked into.
 func Listeners(endpoints []string) []int {
@@ -87,6 +87,7 @@ func listening(endpoints []string) map[string][]int {
 	}
 	all := listeningSockets()
 	sockets := map[string][]int{}
+	addListening(endpoints, sockets)
 	for i, endpoint := range endpoints {
 		name, port, err := net.SplitHostPort(endpoint)
 		if err != nil {
@@ -156,7 +157,7 @@ func inState(table procfs.NetIPSocket, state uint64) (all []tcpSocket) {
 }
 
 // link is what the descriptor of a process that holds the socket links to.
-func (s tcpSocket) link() string { return "socket:[" + strconv.FormatUint(uint64(s.inode), 10) + "]" }
+func (s tcpSocket) link() string { return socketLink(s.inode) }
 
 // ours says if an address is one of this machine's: a listener at any address hears only what is
 // sent to those.

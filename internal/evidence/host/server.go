@@ -22,7 +22,7 @@ type Servers struct {
 	Why  string // why what they use is not known; "": it is, and PIDs are all of them
 }
 
-// FindServers looks for the processes that listen at TCP endpoints ("host:port"). What they use is
+// FindServers looks for the processes that listen at endpoints ("host:port", or the path of a Unix socket). What they use is
 // known only if something listens at each of the endpoints on this machine, and is not known to
 // pass on to others what it hears.
 func FindServers(endpoints []string) Servers {

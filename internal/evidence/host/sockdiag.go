@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -33,6 +34,22 @@ const (
 	tcpInfoBytesLeast = 104
 )
 
+// Parts of unix_diag_req and unix_diag_msg (include/uapi/linux/unix_diag.h). Attributes follow the
+// message: each is its length and its type, 2 bytes each, and what it says.
+const (
+	diagByFamily         = 20
+	unixRequestBytes     = 24
+	unixStatesAt         = 4
+	unixShowAt           = 12
+	unixMessageBytes     = 16
+	unixInodeAt          = 4
+	unixShowNameFilePeer = 1 | 2 | 4
+	unixName             = 0
+	unixFile             = 1 // inode and device of the path
+	unixPeer             = 2 // inode of the socket at the other end
+	attributeHeadBytes   = 4
+)
+
 // diagPatience is far more than the kernel takes for a table of 100,000 sockets.
 const diagPatience = 5 * time.Second
 
@@ -51,6 +68,81 @@ type tcpSocket struct {
 // and has both ends of each connection of the last minute. IPv6 sockets at IPv4 addresses are among
 // them, by these. With info it asks for what each tells of its path as well.
 func eachSocket(states uint32, port uint16, info bool, visit func(tcpSocket)) error {
+	asked := make([]byte, diagRequestBytes)
+	if info {
+		asked[diagExtensionAt] = 1 << (diagInfo - 1)
+	}
+	binary.NativeEndian.PutUint32(asked[diagStatesAt:], states)
+	binary.BigEndian.PutUint16(asked[diagAskedPortAt:], port)
+	return askSockets(tcpDiagGetSock, asked, func(message []byte) {
+		if len(message) >= diagMessageBytes {
+			s := tcpSocket{
+				local:  endOf(message, diagLocalAt, diagLocalPortAt),
+				remote: endOf(message, diagRemoteAt, diagRemotePortAt),
+				inode:  binary.NativeEndian.Uint32(message[diagInodeAt:]),
+			}
+			eachAttribute(message[diagMessageBytes:], s.readInfo)
+			visit(s)
+		}
+	})
+}
+
+// unixSocket is a Unix socket as the kernel lists it. One that a server has accepted has the name and
+// the file of the socket that it listened at.
+type unixSocket struct {
+	inode       uint32
+	name        string // as it was bound, which may be by a relative path
+	file        uint32 // inode of the path; 0: none
+	fileDevice  uint32
+	peer        uint32 // inode of the socket at the other end; 0: none
+	accepts     bool   // it listens
+	isConnected bool
+}
+
+// eachUnixSocket visits the Unix sockets of this network namespace that listen or are connected.
+func eachUnixSocket(visit func(unixSocket)) error {
+	asked := make([]byte, unixRequestBytes)
+	native := binary.NativeEndian
+	asked[0] = unix.AF_UNIX
+	native.PutUint32(asked[unixStatesAt:], 1<<tcpListen|1<<tcpEstablished)
+	native.PutUint32(asked[unixShowAt:], unixShowNameFilePeer)
+	return askSockets(diagByFamily, asked, func(message []byte) {
+		if len(message) < unixMessageBytes {
+			return
+		}
+		s := unixSocket{inode: native.Uint32(message[unixInodeAt:]), accepts: message[2] == tcpListen, isConnected: message[2] == tcpEstablished}
+		eachAttribute(message[unixMessageBytes:], func(kind uint16, what []byte) {
+			switch {
+			case kind == unixName:
+				name, _, _ := bytes.Cut(what, []byte{0})
+				s.name = string(name)
+			case kind == unixFile && len(what) >= 8:
+				s.file, s.fileDevice = native.Uint32(what), native.Uint32(what[4:])
+			case kind == unixPeer && len(what) >= 4:
+				s.peer = native.Uint32(what)
+			}
+		})
+		visit(s)
+	})
+}
+
+// eachAttribute visits the attributes of a message of netlink(7).
+func eachAttribute(rest []byte, visit func(kind uint16, what []byte)) {
+	for len(rest) >= attributeHeadBytes {
+		length := int(binary.NativeEndian.Uint16(rest))
+		if length < attributeHeadBytes || length > len(rest) {
+			return
+		}
+		visit(binary.NativeEndian.Uint16(rest[2:]), rest[attributeHeadBytes:length])
+		rest = rest[min(aligned(length), len(rest)):]
+	}
+}
+
+func aligned(length int) int { return (length + linux.NLMSG_ALIGNTO - 1) &^ (linux.NLMSG_ALIGNTO - 1) }
+
+// askSockets asks the kernel for a list of sockets, and visits each message of its answer, which are of
+// the kind that was asked for.
+func askSockets(kind uint16, asked []byte, visit func(message []byte)) error {
 	socket, err := unix.Socket(linux.AF_NETLINK, unix.SOCK_RAW|linux.SOCK_CLOEXEC, linux.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return fmt.Errorf("open sock_diag: %w", err)
@@ -60,18 +152,12 @@ func eachSocket(states uint32, port uint16, info bool, visit func(tcpSocket)) er
 	if err := unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
 		return fmt.Errorf("open sock_diag: %w", err)
 	}
-	request := make([]byte, linux.NLMSG_HDRLEN+diagRequestBytes)
+	request := make([]byte, linux.NLMSG_HDRLEN, linux.NLMSG_HDRLEN+len(asked))
 	native := binary.NativeEndian
-	native.PutUint32(request, uint32(len(request)))
-	native.PutUint16(request[4:], tcpDiagGetSock)
+	native.PutUint32(request, uint32(cap(request)))
+	native.PutUint16(request[4:], kind)
 	native.PutUint16(request[6:], linux.NLM_F_REQUEST|linux.NLM_F_DUMP)
-	asked := request[linux.NLMSG_HDRLEN:]
-	native.PutUint32(asked[diagStatesAt:], states)
-	if info {
-		asked[diagExtensionAt] = 1 << (diagInfo - 1)
-	}
-	binary.BigEndian.PutUint16(asked[diagAskedPortAt:], port)
-	if err := unix.Sendto(socket, request, 0, &linux.SockaddrNetlink{Family: linux.AF_NETLINK}); err != nil {
+	if err := unix.Sendto(socket, append(request, asked...), 0, &linux.SockaddrNetlink{Family: linux.AF_NETLINK}); err != nil {
 		return fmt.Errorf("ask sock_diag: %w", err)
 	}
 	answer := make([]byte, 64<<10)
@@ -97,36 +183,19 @@ func eachSocket(states uint32, port uint16, info bool, visit func(tcpSocket)) er
 					return errors.New("ask sock_diag: it refuses")
 				}
 				return fmt.Errorf("ask sock_diag: %w", unix.Errno(-int32(native.Uint32(message))))
-			case tcpDiagGetSock:
-				if len(message) >= diagMessageBytes {
-					s := tcpSocket{
-						local:  endOf(message, diagLocalAt, diagLocalPortAt),
-						remote: endOf(message, diagRemoteAt, diagRemotePortAt),
-						inode:  native.Uint32(message[diagInodeAt:]),
-					}
-					s.readInfo(message[diagMessageBytes:])
-					visit(s)
-				}
+			case kind:
+				visit(message)
 			}
-			rest = rest[min((length+linux.NLMSG_ALIGNTO-1)&^(linux.NLMSG_ALIGNTO-1), len(rest)):]
+			rest = rest[min(aligned(length), len(rest)):]
 		}
 	}
 }
 
-// readInfo reads tcp_info, where it is among the attributes of a message.
-func (s *tcpSocket) readInfo(attributes []byte) {
-	const header = 4
-	native := binary.NativeEndian
-	for len(attributes) >= header {
-		length := int(native.Uint16(attributes))
-		if length < header || length > len(attributes) {
-			return
-		}
-		if value := attributes[header:length]; native.Uint16(attributes[2:]) == diagInfo && len(value) >= tcpInfoBytesLeast {
-			s.asked, s.rttMicros, s.retransmits = true, native.Uint32(value[tcpRTTAt:]), native.Uint32(value[tcpRetransmitsAt:])
-			return
-		}
-		attributes = attributes[min((length+linux.NLMSG_ALIGNTO-1)&^(linux.NLMSG_ALIGNTO-1), len(attributes)):]
+// readInfo reads an attribute, if it is tcp_info.
+func (s *tcpSocket) readInfo(kind uint16, what []byte) {
+	if kind == diagInfo && len(what) >= tcpInfoBytesLeast {
+		native := binary.NativeEndian
+		s.asked, s.rttMicros, s.retransmits = true, native.Uint32(what[tcpRTTAt:]), native.Uint32(what[tcpRetransmitsAt:])
 	}
 }
 

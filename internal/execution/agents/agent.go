@@ -19,6 +19,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
 	"assay/internal/execution/control"
+	"assay/store"
 )
 
 // AgentOptions say whom an agent serves, and what it consents to.
@@ -31,6 +32,7 @@ type AgentOptions struct {
 	Guard   []string // the command of what ends them while the agent is stopped; none: nothing does
 
 	AllowRemote bool                      // servers that are not on its loopback may be loaded
+	Sockets     bool                      // Unix sockets may be connected to: it was launched beside its conductor
 	Consents    func(*control.Open) error // says why a store is not opened for a conductor; nil: each is
 	Once        bool                      // it ends with its first session
 	Idle        time.Duration             // it ends when it has heard of no conductor for so long; 0: never
@@ -460,6 +462,9 @@ func (s *sitting) consent(r *control.Request) error {
 		return fmt.Errorf("an agent keeps no files: %s", filepath.Clean(r.Open.Directory))
 	}
 	for _, endpoint := range r.Open.Endpoints {
+		if !s.Sockets && store.Network(endpoint) == "unix" {
+			return fmt.Errorf("%s is a Unix socket, which only agents on the conductor's machine connect to", format.CleanMax(endpoint, 200))
+		}
 		if !s.AllowRemote && !isLoopback(endpoint) {
 			return fmt.Errorf("%s is not on the agent's loopback, so that others may depend on it\nassay agent --allow-remote confirms that it may be loaded",
 				format.CleanMax(endpoint, 200))

@@ -92,6 +92,7 @@ type Hub struct {
 type slot struct {
 	name   string
 	launch launcher // nil: it joins by itself
+	here   bool     // launch starts it on this machine, in its file system
 	agent  *Agent   // nil: not there
 	child  *launched
 	again  int // how often it was launched again because its tunnel was not to be had

@@ -23,6 +23,7 @@ type Invitation struct {
 	Name   string `json:"name"`
 
 	AllowRemote bool `json:"allow_remote,omitempty"`
+	Sockets     bool `json:"sockets,omitempty"` // the agent is on the conductor's machine, in its file system
 }
 
 // ServeInvited is [Serve] of an agent that was launched: it reads its invitation, serves one
@@ -38,6 +39,7 @@ func ServeInvited(ctx context.Context, in io.Reader, o AgentOptions) error {
 		return fmt.Errorf("reading the invitation: %w", err)
 	}
 	o.Server, o.Token, o.Name, o.Once, o.AllowRemote = i.Server, i.Token, i.Name, true, o.AllowRemote || i.AllowRemote
+	o.Sockets = i.Sockets
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -64,7 +66,7 @@ func slotsOf(where string, number int) (slots []*slot, job *Job, err error) {
 		s := &slot{name: fmt.Sprintf("%s-%d", place.Scheme, number+i+1)}
 		switch place.Scheme {
 		case experiment.AgentsLocal:
-			s.launch = launchLocal
+			s.launch, s.here = launchLocal, true
 		case experiment.AgentsDocker:
 			s.launch = launchDocker
 		case experiment.AgentsSSH:
@@ -144,7 +146,7 @@ func (h *Hub) launch(s *slot) error {
 	h.mu.Lock()
 	s.child = l
 	h.mu.Unlock()
-	line, err := json.Marshal(Invitation{Server: server, Token: h.Token, Name: s.name, AllowRemote: h.AllowRemote})
+	line, err := json.Marshal(Invitation{Server: server, Token: h.Token, Name: s.name, AllowRemote: h.AllowRemote, Sockets: s.here})
 	if err == nil {
 		_, err = stdin.Write(append(line, '\n'))
 	}

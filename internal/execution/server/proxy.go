@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"assay/store"
 )
 
 // Proxy is what stands between clients and a server that a fault is to cut off. What comes in on one
@@ -26,11 +28,15 @@ type Proxy struct {
 	copies sync.WaitGroup
 }
 
-// NewProxy listens at a port of its own beside the server's address.
+// NewProxy listens at a port of its own beside the server's address. That of a Unix socket listens at one of
+// TCP all the same: what it delays, narrows and resets are connections of a network.
 func NewProxy(server string) (*Proxy, error) {
-	host, _, err := net.SplitHostPort(server)
-	if err != nil {
-		return nil, fmt.Errorf("a proxy of %s: %w", server, err)
+	host := Host
+	if store.Network(server) == "tcp" {
+		var err error
+		if host, _, err = net.SplitHostPort(server); err != nil {
+			return nil, fmt.Errorf("a proxy of %s: %w", server, err)
+		}
 	}
 	address := net.ParseIP(host)
 	if address == nil || !address.IsLoopback() {
@@ -122,7 +128,7 @@ func (p *Proxy) holds(c net.Conn) bool {
 
 func (p *Proxy) connect(client net.Conn) {
 	p.wait()
-	server, err := net.Dial("tcp", p.server)
+	server, err := net.Dial(store.Network(p.server), p.server)
 	if err != nil || !p.holds(server) {
 		_ = client.Close()
 		p.forget(client)
@@ -176,7 +182,7 @@ func (p *Proxy) copy(to, from net.Conn, pace *pacer, answers bool) {
 		if err != nil {
 			behind.end()
 			if err == io.EOF {
-				_ = to.(*net.TCPConn).CloseWrite()
+				_ = to.(interface{ CloseWrite() error }).CloseWrite()
 			} else {
 				_ = to.Close()
 			}

@@ -31,7 +31,9 @@ func (p *Proxy) ResetShare(share float64) (reset int) {
 	pairs = pairs[:int(math.Ceil(share*float64(len(pairs))))]
 	for _, c := range pairs {
 		for _, end := range []net.Conn{c.client, c.server} {
-			_ = end.(*net.TCPConn).SetLinger(0) // it may have ended by itself
+			if tcp, is := end.(*net.TCPConn); is { // closing a Unix socket is all that its other end can see
+				_ = tcp.SetLinger(0) // it may have ended by itself
+			}
 			_ = end.Close()
 		}
 	}

@@ -194,6 +194,11 @@ func (r *resolver) agentStores(at []string) *Error {
 			return r.fail(at, "%s has a worker of its own: agents run Assay's alone", s.Name).hint("leave agents out, or such stores")
 		case !s.Description.Processes:
 			return r.fail(at, "%s can't be opened by several processes: its driver does not claim that", s.Name)
+		case slices.ContainsFunc(r.e.Agents, elsewhere):
+			if i := slices.IndexFunc(s.Endpoints, isSocket); i >= 0 {
+				return r.fail(at, "agents on other machines can't reach %s, a Unix socket of this one", s.Endpoints[i]).
+					hint("expected agents: local:N, or endpoints: [HOST:PORT] of %s", s.Name)
+			}
 		}
 	}
 	return nil
@@ -241,3 +246,11 @@ func (r *resolver) namedAgents(agents int) *Error {
 	}
 	return nil
 }
+
+// elsewhere reports whether agents of a place may be on another machine.
+func elsewhere(place string) bool {
+	parsed, err := experiment.ParseAgents(place)
+	return err != nil || parsed.Scheme != experiment.AgentsLocal
+}
+
+func isSocket(endpoint string) bool { return store.Network(endpoint) == "unix" }

@@ -100,3 +100,15 @@ func TestAgentsHaveAThreadEach(t *testing.T) {
 		}
 	}
 }
+
+// Agents that may be on other machines can't reach a Unix socket of this one.
+func TestAgentsElsewhereReachNoUnixSocket(t *testing.T) {
+	t.Parallel()
+	for agents, want := range map[string]string{"local:2": "", "[local:1, 'ssh://h']": "can't reach /run/m.sock", "join:2": "can't reach /run/m.sock"} {
+		_, err := read.Load([]byte("name: x\nstores: [{driver: memcached, endpoints: [/run/m.sock]}]\nkeys: {format: decimal}\nagents: "+agents+
+			"\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n"), "x.yaml", nil, fakeDrivers())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", agents, err, want)
+		}
+	}
+}

@@ -57,7 +57,12 @@ func DriverNamed(word string) string {
 
 // DriverOf returns the driver that an argument of a command line names.
 func DriverOf(argument string) string {
-	if scheme, _, is := strings.Cut(argument, "://"); is && isURL(argument) {
+	if isURL(argument) {
+		var a armArgument
+		if is, _ := a.socketURL(argument); is { // what is wrong with it is told where it is read
+			return a.driver
+		}
+		scheme, _, _ := strings.Cut(argument, "://")
 		return DriverNamed(scheme)
 	}
 	end := strings.IndexAny(argument, "@[?")
@@ -74,7 +79,7 @@ func isURL(argument string) bool {
 }
 
 // armArgument is a store as a command line names it: DRIVER, DRIVER@start, DRIVER@start=PROGRAM,
-// DRIVER@git=DIRECTORY:COMMIT, DRIVER@HOST:PORT or a URL, each with [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
+// DRIVER@git=DIRECTORY:COMMIT, DRIVER@HOST:PORT, DRIVER@/PATH/OF/SOCKET or a URL, each with [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
 type armArgument struct {
 	typed, driver, name string
 	start               bool
@@ -161,10 +166,8 @@ func (a *armArgument) takePlace(word, place string) error {
 		return fmt.Errorf("%s: expected the server's program, such as %s@start=/opt/bin/server", a.typed, word)
 	case named:
 		a.start, a.program = true, program
-	case strings.HasPrefix(place, "/") || strings.HasPrefix(place, "unix:"):
-		return fmt.Errorf("%s: Unix sockets are not supported: a server is reached by TCP\nexpected %s@HOST:PORT", a.typed, word)
 	default:
-		a.endpoint = a.withPort(place)
+		a.endpoint = a.withPort(Endpoint(a.driver, place))
 	}
 	return nil
 }
@@ -172,7 +175,7 @@ func (a *armArgument) takePlace(word, place string) error {
 // withPort adds the driver's own port to a host without one. What may be a slip of start is left alone.
 func (a *armArgument) withPort(place string) string {
 	port := ports[a.driver]
-	if _, _, err := net.SplitHostPort(place); err == nil || port == "" || strings.Contains(place, "@") {
+	if _, _, err := net.SplitHostPort(place); err == nil || port == "" || strings.Contains(place, "@") || isSocket(place) {
 		return place
 	}
 	if host := strings.Trim(place, "[]"); place == "localhost" || net.ParseIP(host) != nil || strings.Contains(host, ".") {
@@ -203,6 +206,9 @@ func (a *armArgument) takeOptions(text, separator string) error {
 
 // fromURL reads the addresses that clients of stores take.
 func (a *armArgument) fromURL(argument string) error {
+	if is, err := a.socketURL(argument); is {
+		return err
+	}
 	u, err := url.Parse(argument)
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("%s: no address of a server\nexpected DRIVER@HOST:PORT", secret.Masked(argument))
@@ -222,11 +228,16 @@ func (a *armArgument) fromURL(argument string) error {
 		a.options = append(a.options, armOption{"database", []string{database}})
 	}
 	if u.User != nil {
-		return fmt.Errorf("%s: a login on the command line would stand in process lists and reports\n"+
-			"export ASSAY_LOGIN=USER:PASSWORD, and name it: %s@%s?credentials_env=ASSAY_LOGIN (where the driver takes a login: assay drivers %s)",
-			secret.Masked(argument), u.Scheme, a.endpoint, a.driver)
+		return a.refuseLogin(argument, u.Scheme)
 	}
 	return nil
+}
+
+// refuseLogin says that a URL has a login, and how it is given instead.
+func (a *armArgument) refuseLogin(argument, scheme string) error {
+	return fmt.Errorf("%s: a login on the command line would stand in process lists and reports\n"+
+		"export ASSAY_LOGIN=USER:PASSWORD, and name it: %s@%s?credentials_env=ASSAY_LOGIN (where the driver takes a login: assay drivers %s)",
+		secret.Masked(argument), strings.TrimSuffix(scheme, "+unix"), a.endpoint, a.driver)
 }
 
 // each returns the arms that the argument stands for, one for each combination of values, named after the

@@ -46,6 +46,7 @@
 //	rates.go     rates, also those that change over time
 //	request.go   requests of several steps
 //	server.go    servers and endpoints
+//	socket.go    endpoints that are Unix sockets
 //	staircase.go threads that come and go
 //	stores.go    stores
 //	tasks.go     threads and processes

@@ -69,7 +69,7 @@ func fakeDescriptions() []store.Description {
 	memcached.Pauses = true
 	memcached.Expiry = &store.Expiry{UnitNS: 1e9, EarlyNS: 1e9}
 	memcached.HandlesMax = 100
-	memcached.KeyText, memcached.Processes = true, true
+	memcached.KeyText, memcached.Processes, memcached.UnixSockets = true, true, true
 	memcached.Options = append(memcached.Options, store.Option{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "gomemcache"}},
 		store.Option{Name: "weights", Type: store.String})
 	whalin := memcached

@@ -53,7 +53,7 @@ type StoreFile struct {
 	Name      string            `yaml:"name" jsonschema_description:"The arm's name. Default: the driver's name, or what the server's program tells to be, where one is named."`
 	Options   map[string]string `yaml:"options" jsonschema_description:"Settings that differ from the driver's defaults."`
 	Server    ServerFile        `yaml:"server" jsonschema_description:"start: Assay starts the server for each trial."`
-	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server that is running already. Such a server is only ever loaded if it is named here."`
+	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server that is running already, or the absolute path of its Unix socket. Such a server is only ever loaded if it is named here."`
 	Worker    []string          `yaml:"worker" jsonschema_description:"The command of another program that speaks the worker contract and has the driver."`
 
 	Client ClientFile `yaml:"client" jsonschema_description:"Of a client for the JVM: which version of the library."`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	}
 	switch {
 	case !asks:
-		return r.endpoints(*s, known)
+		return r.endpoints(s, known)
 	case !bool(f.Start):
 		return r.fail(here.path, "the server has settings, but is not started").hint("expected start: true beside them")
 	case s.Description.Kind != store.Server:
@@ -101,14 +102,15 @@ func (r storeResolver) build(f BuildFile, named string, program experiment.Progr
 // portMax is the largest number of a TCP or UDP port.
 const portMax = 1<<16 - 1
 
-func (r storeResolver) endpoints(s experiment.Store, startable bool) *Error {
+// endpoints checks where a store's servers are, and writes each as drivers take it.
+func (r storeResolver) endpoints(s *experiment.Store, startable bool) *Error {
 	here := r.below("endpoints")
 	isServer := s.Description.Kind == store.Server
 	if isServer && len(s.Endpoints) == 0 {
 		e := r.fail(here.path, "%s is a server: Assay needs to know which one to use", s.Name)
 		start, named := "server: start (Assay starts one for each trial)", "endpoints: [HOST:PORT] (a server that is running)"
 		if r.fromStores {
-			word := StartWord(s)
+			word := StartWord(*s)
 			startable = startable && word != ""
 			start, named = word+"@start (Assay starts one for each trial)", s.Name+"@HOST:PORT (a server that is running)"
 		}
@@ -120,7 +122,16 @@ func (r storeResolver) endpoints(s experiment.Store, startable bool) *Error {
 	if !isServer && len(s.Endpoints) > 0 {
 		return r.fail(here.path, "%s is not a server: it takes no endpoints", s.Driver)
 	}
-	for i, endpoint := range s.Endpoints {
+	s.Endpoints = slices.Clone(s.Endpoints)
+	for i, typed := range s.Endpoints {
+		endpoint := Endpoint(s.Driver, typed)
+		s.Endpoints[i] = endpoint
+		if reason, hint := refuseSocket(endpoint, s.Description); reason != "" {
+			return r.fail(here.in(fmt.Sprint(i)), "%s", reason).hint("%s", hint)
+		}
+		if store.Network(endpoint) == "unix" {
+			continue
+		}
 		if strings.Contains(endpoint, "@") {
 			return r.fail(here.in(fmt.Sprint(i)), "an endpoint has no user and no password: run directories and reports show it").
 				hint("expected HOST:PORT, such as 127.0.0.1:11211")

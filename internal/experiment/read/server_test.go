@@ -26,7 +26,7 @@ func servers(t *testing.T) read.Drivers {
 		if s.Driver == "embedded" {
 			kind = store.Embedded
 		}
-		return store.Description{Name: s.Driver, Kind: kind, Durability: []store.DurabilityClaim{{Class: store.D1}}}, nil
+		return store.Description{Name: s.Driver, Kind: kind, UnixSockets: s.Driver == "here", Durability: []store.DurabilityClaim{{Class: store.D1}}}, nil
 	}
 	return read.Drivers{Names: []string{"here", "several", "absent", "unknown", "embedded"}, Describe: describe,
 		ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
@@ -58,6 +58,10 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 		{"{driver: here, endpoints: ['127.0.0.1:99999']}", `no server listens at port "99999"|expected a number from 1 to 65535`},
 		{"{driver: here, endpoints: ['127.0.0.1:0']}", `no server listens at port "0"|expected a number from 1 to 65535`},
 		{"{driver: here, endpoints: ['127.0.0.1:redis']}", `no server listens at port "redis"|expected a number from 1 to 65535`},
+		{"{driver: here, endpoints: [run/here.sock]}", `"run/here.sock" is no address of a server|the absolute path of a Unix socket`},
+		{"{driver: here, endpoints: ['unix:here.sock']}", `"unix:here.sock" is no address of a server|the absolute path of a Unix socket`},
+		{"{driver: here, endpoints: [/" + strings.Repeat("x", 107) + "]}", "the path of the Unix socket has 108 bytes, and its address takes 107"},
+		{"{driver: unknown, endpoints: [/run/x.sock]}", "unknown reaches servers by TCP alone: /run/x.sock is a Unix socket|expected HOST:PORT"},
 		{"{driver: here, server: start, endpoints: ['127.0.0.1:1']}", "the server is started, and an endpoint is named too"},
 		{"{driver: here, server: {start: true, program: x, build: {git: /src}}}", "the server's program is named, and built too"},
 		{"{driver: here, server: {start: true, build: {commit: x}}}", "a build without its source|expected git: DIRECTORY"},
@@ -207,5 +211,20 @@ func TestStoresAreNamedByTheirPrograms(t *testing.T) {
 	_, err = load("{driver: here, server: {start: true, program: /no/such/server}}")
 	if err == nil || !strings.Contains(err.Error(), "servers.yaml:2:") || !strings.Contains(err.Error(), "no program at /no/such/server: there is no such file") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A Unix socket is written in several ways, and is one path from then on; it is of this machine.
+func TestEndpointsThatAreUnixSockets(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{"/run/here.sock": "/run/here.sock", "'unix:/run/here.sock'": "/run/here.sock", "'unix:///run/./here.sock'": "/run/here.sock"} {
+		e, err := loadServer(t, "{driver: here, endpoints: ["+typed+"]}")
+		if err != nil {
+			t.Errorf("%s: %v", typed, err)
+			continue
+		}
+		if got := e.Stores[0].Endpoints; !slices.Equal(got, []string{want}) || len(e.Remote()) > 0 {
+			t.Errorf("%s: %q, remote %q; want %q, which is not", typed, got, e.Remote(), want)
+		}
 	}
 }
