@@ -1,5 +1,5 @@
 // Dist makes what Assay is handed on as: for each system and processor a static binary in an archive,
-// for Linux also deb and rpm, a container image of the binary alone, what is linked in (CycloneDX),
+// for Linux also deb and rpm, those of the native workers where their libraries are, a container image of the binary alone, what is linked in (CycloneDX),
 // and the SHA-256 of each.
 //
 //		dist ROOT OUT [SYSTEM/PROCESSOR…]
@@ -9,6 +9,7 @@
 //	 3. packages.go archives, deb and rpm
 //	 4. image.go    the container image, without a daemon
 //	 5. parts.go    what is linked in
+//	 6. native.go   deb and rpm of the native workers, for this machine's processor
 //
 // Two calls on one commit give the same bytes: each time is the commit's, each list sorted, each file
 // root's. It is a module of its own, so that none of what it needs is Assay's.
@@ -53,6 +54,7 @@ type release struct {
 	version string // as the binary tells it, without the v
 	when    time.Time
 	files   []file // beside the binary
+	natives []file // the native workers of this machine's processor; none: they can't be built here
 }
 
 // binary is what was built for one target.
@@ -107,6 +109,11 @@ func dist(root, out string, named []string) error {
 	if r.files, err = beside(root, work); err != nil {
 		return err
 	}
+	if slices.Contains(named, here()) && runtime.GOOS == "linux" {
+		if r.natives, err = natives(root, work); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
@@ -160,7 +167,14 @@ func write(out string, r release, binaries []binary) error {
 		}
 		linux = append(linux, b)
 		for _, format := range []string{"deb", "rpm"} {
-			if err := put(stem+"."+format, func() ([]byte, error) { return packaged(format, r, b) }); err != nil {
+			if err := put(stem+"."+format, func() ([]byte, error) { return packaged(format, r, assayPack(r, b)) }); err != nil {
+				return err
+			}
+			if len(r.natives) == 0 || b.processor != runtime.GOARCH {
+				continue
+			}
+			name := fmt.Sprintf("%s-%s-%s-%s.%s", nativeName, r.version, b.system, b.processor, format)
+			if err := put(name, func() ([]byte, error) { return nativePackage(format, r) }); err != nil {
 				return err
 			}
 		}

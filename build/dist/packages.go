@@ -55,29 +55,45 @@ func archive(stem string, r release, b binary) ([]byte, error) {
 	return zipped(plain.Bytes())
 }
 
+// pack is what a deb or an rpm is made of.
+type pack struct {
+	name, description string
+	processor         string
+	depends           []string
+	files             []packedFile
+}
+
+type packedFile struct {
+	file
+	mode os.FileMode
+}
+
+// assayPack is Assay itself: nothing is needed beside it.
+func assayPack(r release, b binary) pack {
+	p := pack{name: "assay", processor: b.processor, description: "measures key-value stores so that the number can be trusted\n" +
+		"Assay drives the same operations at embedded engines, servers and client\nlibraries, checks what comes back, and says which is faster, and how sure that is.",
+		files: []packedFile{{file{installed, b.content}, 0o755}}}
+	for _, f := range r.files {
+		p.files = append(p.files, packedFile{f, 0o644})
+	}
+	return p
+}
+
 // packaged is a deb or an rpm.
-func packaged(format string, r release, b binary) ([]byte, error) {
+func packaged(format string, r release, p pack) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "assay-package-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	info := &nfpm.Info{Name: "assay", Arch: b.processor, Platform: "linux", Version: r.version, VersionSchema: "semver",
+	info := &nfpm.Info{Name: p.name, Arch: p.processor, Platform: "linux", Version: r.version, VersionSchema: "semver",
 		Section: "utils", Priority: "optional", Maintainer: "Assay's developers", License: "Apache-2.0",
-		Description: "measures key-value stores so that the number can be trusted\n" +
-			"Assay drives the same operations at embedded engines, servers and client\nlibraries, checks what comes back, and says which is faster, and how sure that is.",
-		MTime: r.when}
-	add := func(to string, mode os.FileMode, content []byte) error {
-		from := filepath.Join(folder, fmt.Sprint(len(info.Contents)))
-		info.Contents = append(info.Contents, &nfpmfiles.Content{Source: from, Destination: to,
-			FileInfo: &nfpmfiles.ContentFileInfo{Mode: mode, MTime: r.when, Owner: "root", Group: "root"}})
-		return os.WriteFile(from, content, 0o600)
-	}
-	if err := add(installed, 0o755, b.content); err != nil {
-		return nil, err
-	}
-	for _, f := range r.files {
-		if err := add(f.path, 0o644, f.content); err != nil {
+		Description: p.description, MTime: r.when, Overridables: nfpm.Overridables{Depends: p.depends}}
+	for i, f := range p.files {
+		from := filepath.Join(folder, fmt.Sprint(i))
+		info.Contents = append(info.Contents, &nfpmfiles.Content{Source: from, Destination: f.path,
+			FileInfo: &nfpmfiles.ContentFileInfo{Mode: f.mode, MTime: r.when, Owner: "root", Group: "root"}})
+		if err := os.WriteFile(from, f.content, 0o600); err != nil {
 			return nil, err
 		}
 	}

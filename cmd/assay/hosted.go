@@ -80,7 +80,11 @@ func hostedOf(driver string) (sideProgram, bool) {
 // onJVM reports whether the program is one of workers/java.
 func (n sideProgram) onJVM() bool { return n.packages == "" }
 
-// path returns where `make native` or `make jvm` puts the program: native/ or jvm/ beside Assay's own.
+// installedFolder is where packages put native/, as seen from the folder of Assay's own program.
+const installedFolder = "../lib/assay"
+
+// path returns where `make native` or `make jvm` puts the program: native/ or jvm/ beside Assay's own. Where none
+// is there, it is where a package has installed it.
 func (n sideProgram) path() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -90,7 +94,15 @@ func (n sideProgram) path() string {
 	if n.onJVM() {
 		folder = "jvm"
 	}
-	return filepath.Join(filepath.Dir(self), folder, "assay-worker-"+n.program)
+	here, program := filepath.Dir(self), filepath.Join(folder, "assay-worker-"+n.program)
+	beside, installed := filepath.Join(here, program), filepath.Join(here, installedFolder, program)
+	if _, err := os.Stat(beside); err == nil {
+		return beside
+	}
+	if _, err := os.Stat(installed); err == nil {
+		return installed
+	}
+	return beside
 }
 
 func (n sideProgram) built() bool {
