@@ -8,7 +8,7 @@ export PATH := $(PATH):$(CURDIR)/bin
 export GOFLAGS := -trimpath $(GOFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated dist dist-check clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated dist dist-check rename clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ dist-check: dist ## make dist a second time, elsewhere and from nothing, and com
 	git clone -q . "$$work/assay"; (cd build/dist && GOCACHE=$$work/cache $(GO) run . "$$work/assay" "$$work/dist" $(TARGETS) >/dev/null); \
 	cmp dist/SHA256SUMS "$$work/dist/SHA256SUMS" && echo "twice the same"
 
+rename: ## give the module another path: make rename MODULE=example.org/assay
+	@test -n "$(MODULE)" || { echo "usage: make rename MODULE=example.org/assay"; exit 2; }
+	@cd build/rename && $(GO) run . $(CURDIR) $(MODULE)
+
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
 	@bin/assay run put-get --time 3m --set blocks_max=10 || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
 
@@ -102,6 +106,7 @@ test-long: ## simulations at full length, fuzzing, longer conformance: about hal
 	ASSAY_LONG=1 RAPID_CHECKS=1000 CGO_ENABLED=0 $(GO) test -vet=off -timeout 60m ./...
 	cd build/kube && CGO_ENABLED=0 $(GO) test .
 	cd build/dist && CGO_ENABLED=0 $(GO) test .
+	cd build/rename && ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test .
 	$(MAKE) --no-print-directory fuzz
 
 # No file of ours uses C: with cgo, which is the default, all modules would be compiled once more for lint alone.

@@ -9,6 +9,18 @@ import (
 	"testing"
 )
 
+// module is the path of this module, as go.mod has it.
+var module = modulePath()
+
+func modulePath() string {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		panic(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(line, "module ")
+}
+
 // The order in which packages may import is a list in ARCHITECTURE.md, highest first: a package
 // imports only what stands below it. Packages of one line do not import each other.
 func TestPackagesImportOnlyDownward(t *testing.T) {
@@ -24,7 +36,7 @@ func TestPackagesImportOnlyDownward(t *testing.T) {
 			continue
 		}
 		for _, imported := range imports {
-			if !strings.HasPrefix(imported, "assay/") {
+			if !strings.HasPrefix(imported, module+"/") {
 				continue
 			}
 			below, known := level(height, short(imported))
@@ -59,7 +71,7 @@ func TestFloorsImportOnlyDownward(t *testing.T) {
 			switch {
 			case !internal || from == to:
 			case to == "testkit":
-				if path != "assay/bench" {
+				if path != module+"/bench" {
 					t.Errorf("%s imports %s, which is for tests", path, imported)
 				}
 			case inside && from != "testkit" && !slices.Contains(floors[from], to):
@@ -71,7 +83,7 @@ func TestFloorsImportOnlyDownward(t *testing.T) {
 
 // floorOf returns the folder of internal/ that a package is in.
 func floorOf(path string) (floor string, inside bool) {
-	rest, inside := strings.CutPrefix(path, "assay/internal/")
+	rest, inside := strings.CutPrefix(path, module+"/internal/")
 	floor, _, _ = strings.Cut(rest, "/")
 	return floor, inside
 }
@@ -95,19 +107,20 @@ func importsOf(t *testing.T, pattern string) map[string][]string {
 // others made is read, and nothing else of Assay.
 func TestDriversKnowOnlyTheContract(t *testing.T) {
 	for path, imports := range importsOf(t, "./drivers/...") {
-		if path == "assay/drivers" {
+		if path == module+"/drivers" {
 			continue // the registry
 		}
 		for _, imported := range imports {
-			if strings.HasPrefix(imported, "assay/") && imported != "assay/store" &&
-				imported != "assay/internal/execution/server" && imported != "assay/internal/base/bounded" && !strings.HasPrefix(imported, "assay/drivers/internal/") {
+			name := short(imported)
+			if name != imported && name != "store" && name != "internal/execution/server" && name != "internal/base/bounded" &&
+				!strings.HasPrefix(name, "drivers/internal/") {
 				t.Errorf("driver %s imports %s", path, imported)
 			}
 		}
 	}
 }
 
-func short(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, "assay"), "/") }
+func short(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
 
 // within says that one package is a part of the other's folder.
 func within(a, b string) bool { return strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/") }

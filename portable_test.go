@@ -49,7 +49,7 @@ func TestPackagesAreForOtherMachinesToo(t *testing.T) {
 				t.Fatal(len(roots), err)
 			}
 			packages.Visit(roots, nil, func(p *packages.Package) {
-				if strings.HasPrefix(p.PkgPath, "assay/") {
+				if strings.HasPrefix(p.PkgPath, module+"/") {
 					for _, fault := range p.Errors {
 						t.Error(fault)
 					}

@@ -1,0 +1,3 @@
+module assay/build/rename
+
+go 1.26
