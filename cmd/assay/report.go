@@ -32,6 +32,8 @@ but the directories is needed: no store, no network.
   csv       a line for each store of each table; of a mix, also for each operation
   benchfmt  for benchstat: a value a trial; trials with faults are left out and
             counted on standard error; several directories: benchstat -col run
+  benchmark-action
+            for github-action-benchmark (customBiggerIsBetter): the rate of each ranked store
   hlog      HdrHistogram's log of the latencies, in ns, of one directory; the tag of
             each histogram is TRIAL/PHASE/OPERATION`,
 		Example: `  assay report

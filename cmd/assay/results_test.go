@@ -127,7 +127,7 @@ func TestReportForms(t *testing.T) {
 			}
 		}
 	}
-	assay(t, "report", directory, "--format", "jsn").wants(t, exitUsage, "text, md, html, json, csv, benchfmt or hlog")
+	assay(t, "report", directory, "--format", "jsn").wants(t, exitUsage, "text, md, html, json, csv, benchfmt, benchmark-action or hlog")
 	assay(t, "report", directory, "--html", "/nonexistent/x.html").wants(t, exitFailed, "/nonexistent/x.html")
 }
 
@@ -207,7 +207,7 @@ func TestReportOfHistograms(t *testing.T) {
 		t.Errorf("the log has %d histograms", histograms)
 	}
 	assay(t, "report", directory, directory, "--format", "hlog").wants(t, exitUsage, "takes one run directory, got 2")
-	wantParts(t, "report --help", assay(t, "report", "--help").stdout, "TRIAL/PHASE/OPERATION", "benchfmt or hlog")
+	wantParts(t, "report --help", assay(t, "report", "--help").stdout, "TRIAL/PHASE/OPERATION", "benchmark-action or hlog")
 }
 
 // What benchstat won't see is said on standard error: a file of 0 bytes would look like success.

@@ -28,7 +28,7 @@ type show struct {
 }
 
 // formats of --format.
-var formats = []string{"text", "md", "html", "json", "csv", "benchfmt", "hlog"}
+var formats = []string{"text", "md", "html", "json", "csv", "benchfmt", "benchmark-action", "hlog"}
 
 var anyFormat = strings.Join(formats[:len(formats)-1], ", ") + " or " + formats[len(formats)-1]
 
@@ -49,6 +49,8 @@ func (s *show) check(directories int) error {
 	switch {
 	case !slices.Contains(formats, s.format):
 		return usage(fmt.Errorf("--format %s: expected %s", s.format, anyFormat))
+	case s.format == "benchmark-action" && directories > 1: // figures of two runs would have one name
+		return usage(fmt.Errorf("--format benchmark-action takes one run directory, got %d\nwrite a file of each", directories))
 	case s.format == "hlog" && directories > 1: // all histograms of a log count from one beginning in time
 		return usage(fmt.Errorf("--format hlog takes one run directory, got %d\nwrite a log of each", directories))
 	}
@@ -72,6 +74,11 @@ func (s *show) write(w io.Writer, r *model.Result, runs []*record.Run, report st
 			fmt.Fprintln(os.Stderr, "assay: note:", left)
 		}
 		return export.Benchfmt(w, r)
+	case "benchmark-action":
+		if left := export.BenchmarkActionLeftOut(r); left != "" {
+			fmt.Fprintln(os.Stderr, "assay: note:", left)
+		}
+		return export.BenchmarkAction(w, r)
 	case "hlog":
 		return export.HLog(w, runs[0])
 	}

@@ -148,6 +148,11 @@ func inEachFormat(run *record.Run, r *model.Result, to func(format string) io.Wr
 			_, err := io.WriteString(w, export.BenchfmtLeftOut(r))
 			return err
 		}},
+		{"benchmark-action", func(w io.Writer) error { return export.BenchmarkAction(w, r) }},
+		{"what benchmark-action leaves out", func(w io.Writer) error {
+			_, err := io.WriteString(w, export.BenchmarkActionLeftOut(r))
+			return err
+		}},
 		{"hlog", func(w io.Writer) error { return export.HLog(w, run) }},
 	} {
 		name = format.name

@@ -1,5 +1,5 @@
-// Package export writes a result for programs: JSON with its schema, CSV, the Go benchmark format
-// and HdrHistogram's log. It formats and judges nothing.
+// Package export writes a result for programs: JSON with its schema, CSV, the Go benchmark format,
+// github-action-benchmark's JSON and HdrHistogram's log. It formats and judges nothing.
 package export
 
 import (
