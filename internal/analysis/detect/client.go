@@ -1,7 +1,9 @@
 package detect
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/analysis/facts"
@@ -9,6 +11,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
 )
 
 // When the client is what limits a server's rate. Half of a machine that both used up is not enough:
@@ -28,10 +31,10 @@ const (
 
 // detectClientBound names the arms with a server in most of whose trials the client's CPUs were used
 // up and the server's were not. Under open load the client's use says nothing: it waits for due
-// times by looking at the clock.
+// times by looking at the clock. Where the arms are clients of one server, their limit is what is compared.
 func detectClientBound(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
-		if t.Open {
+		if t.Open || comparesClients(run, t) {
 			return
 		}
 		var evidence []finding.Evidence
@@ -55,6 +58,33 @@ func detectClientBound(run *record.Run, tables []*facts.Table) (found []finding.
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
 	return found
+}
+
+// comparesClients reports whether the arms of a table are several clients of one server.
+func comparesClients(run *record.Run, t *facts.Table) bool {
+	servers, clients := map[string]bool{}, map[string]bool{}
+	for _, r := range t.Rows {
+		if r.Store < 0 || r.Role == plan.AA || len(r.Used()) == 0 {
+			continue
+		}
+		s := &run.Experiment.Stores[r.Store]
+		servers[serverOf(s, r.Used()[0].Trial)] = true
+		clients[fmt.Sprint(s.Driver, s.Options, s.Worker, s.JVM)] = true
+	}
+	return len(servers) == 1 && !servers[""] && len(clients) > 1
+}
+
+// serverOf is what tells a store's server from others: where it is, or the program that Assay started and how
+// it was set. "": there is none, or it is not known.
+func serverOf(s *experiment.Store, trial *record.Trial) string {
+	switch {
+	case s.Server == nil:
+		return strings.Join(s.Endpoints, " ")
+	case trial == nil || trial.Server == nil || trial.Server.Product == "":
+		return ""
+	}
+	started := trial.Server
+	return fmt.Sprint(started.Product, started.Version, started.SHA256, started.Options, s.Server.Settings, s.Server.Each, s.Server.Count)
 }
 
 // detectWakeUps names the arms with a server on this machine of whose median latency waking both ends

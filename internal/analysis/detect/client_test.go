@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -40,6 +41,19 @@ func TestClientBound(t *testing.T) {
 			plant(run)
 		}
 	}
+	// Each arm is a store of a server: the same one for all, or one for each.
+	clients := func(same bool) func(run *record.Run) {
+		return func(run *record.Run) {
+			use(0.97, 0.4, &experiment.CPUs{Client: experiment.CPUList{0}, Server: experiment.CPUList{1}}, 1<<10)(run)
+			for i := range run.Experiment.Stores {
+				s := &run.Experiment.Stores[i]
+				s.Server, s.Endpoints = nil, []string{"127.0.0.1:1"}
+				if !same {
+					s.Endpoints = []string{fmt.Sprint("127.0.0.1:", i+1)}
+				}
+			}
+		}
+	}
 	apart := &experiment.CPUs{Client: experiment.CPUList{0}, Server: experiment.CPUList{1}}
 	found := []finding.Code{finding.ClientBound}
 	const all = 1 << 10
@@ -50,6 +64,8 @@ func TestClientBound(t *testing.T) {
 		{"the server's own CPU is used up", use(0.6, 0.98, apart, all), nil, nil},
 		{"each waits for the other", use(0.5, 0.4, apart, all), nil, nil},
 		{"they share what there is", use(2.0, 1.9, nil, all), nil, nil},
+		{"the arms are clients of one server", clients(true), []finding.Code{finding.ServerKept}, nil},
+		{"the arms are servers", clients(false), append([]finding.Code{finding.ServerKept}, found...), nil},
 		{"in one trial of several", use(0.97, 0.4, apart, 1), nil, nil},
 		{"no server", use(0.97, 0.4, apart, 0), nil, nil},
 		{"more than there is", use(2.46, 0.1, apart, all), nil, nil},
