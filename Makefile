@@ -8,7 +8,7 @@ export PATH := $(PATH):$(CURDIR)/bin
 export GOFLAGS := -trimpath $(GOFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated dist dist-check rename clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated dist dist-check rename axe clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ dist-check: dist ## make dist a second time, elsewhere and from nothing, and com
 rename: ## give the module another path: make rename MODULE=example.org/assay
 	@test -n "$(MODULE)" || { echo "usage: make rename MODULE=example.org/assay"; exit 2; }
 	@cd build/rename && $(GO) run . $(CURDIR) $(MODULE)
+
+axe: ## fetch axe-core with npm, which pages are held against in tests: 4 MB, once
+	@command -v npm >/dev/null || { echo "no npm here (Debian: apt-get install npm)"; exit 1; }
+	@npm install --silent --no-save --prefix bin/axe axe-core
 
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
 	@bin/assay run put-get --time 3m --set blocks_max=10 || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }

@@ -18,6 +18,19 @@ const byRate = { x: (s) => s.rate, tickX: (v) => tick(v), at: (v) => `${rateText
 const wait = { tickY: (v) => tick(v / 1e9, 's'), text: latencyText, log: true, labels: true };
 const queue = { tickY: (v) => tick(v), text: si, fromZero: true, labels: true };
 
+// Latencies stand on a scale of decades, as their logarithms.
+const spread = { tickX: (v) => tick(10 ** v / 1e9, 's'), at: (v) => latencyText(10 ** v), tickY: (v) => `${si(100 * v)} %`, text: (v) => `${si(100 * v)} %`, decades: true };
+const bins = (of) => (t) => t.latency.filter((s) => s.bins).map((s) => ({ arm: s.arm, median: true, x: s.bins.map(([ns]) => Math.log10(ns)), share: of(s.bins.map(([, share]) => share)) }));
+const summed = (shares) => { let sum = 0; return shares.map((share) => (sum += share)); };
+
+// Where the axis of decades has ticks: at each, or at 1, 2 and 5 of each where there are few.
+function decadesIn(from, until) {
+  const steps = until - from > 2.5 ? [0] : [0, Math.log10(2), Math.log10(5)];
+  const all = [];
+  for (let decade = Math.floor(from); decade <= until; decade++) for (const step of steps) if (decade + step >= from && decade + step <= until) all.push(decade + step);
+  return all;
+}
+
 // What each kind of chart shows. lines has the series; of a series with several blocks, the median one is the line.
 const kinds = {
   rate: { ...overTime, ...rate, lines: (t) => t.series.filter((s) => !s.aside), events: 'on the line', labels: true },
@@ -31,6 +44,8 @@ const kinds = {
   backlogs: { ...byRate, y: (s) => s.backlog, lines: (t) => t.load.map((s) => ({ ...s, median: true })), ...queue },
   waits: { ...overTime, y: (s) => s.p, lines: (t) => t.load.flatMap((s) => [{ arm: s.arm, median: false, t: s.t, p: s.then50 }, { arm: s.arm, median: true, t: s.t, p: s.then99 }]), ...wait },
   queued: { ...overTime, y: (s) => s.queued, lines: (t) => t.load.map((s) => ({ ...s, median: true })), ...queue },
+  cdf: { ...spread, x: (s) => s.x, y: (s) => s.share, lines: bins(summed) },
+  histogram: { ...spread, x: (s) => s.x, y: (s) => s.share, lines: bins((shares) => shares) },
   nines: { x: (s) => s.points.map((p) => nines.get(p.q)), y: (s) => s.points.map((p) => p.ns), lines: (t) => t.latency.map((s) => ({ ...s, median: true, points: s.points.filter((p) => nines.has(p.q)) })),
     ticksX: [...nines.values()], tickX: (v) => nineNames.get(v), at: (v) => nineNames.get(v) || '', tickY: (v) => tick(v / 1e9, 's'), text: latencyText, log: true, dots: true, labels: true, nearest: true },
 };
@@ -108,7 +123,7 @@ function draw(element, width, height) {
   const high = log ? 10 ** Math.ceil(Math.log10(Math.max(...ys)) + 1e-9) : (Math.max(...ys) || 1) * 1.06;
   const small = element.classList.contains('small');
   const labels = kind.labels && arms.size > 1 && arms.size <= 16 && width >= 440;
-  const from = kind.nearest ? 0.15 : Math.min(0, ...xs);
+  const from = kind.nearest ? 0.15 : kind.decades ? Math.min(...xs) : Math.min(0, ...xs);
   const until = Math.max(...xs) || 1;
   const tip = document.createElement('div');
   tip.className = 'tip';
@@ -124,7 +139,7 @@ function draw(element, width, height) {
     cursor: { y: false, points: { show: false }, drag: { x: !kind.nearest, y: false }, sync: kind.x === overTime.x || kind.tickX === overTime.tickX ? { key: table, scales: ['x', null] } : undefined },
     scales: { x: { time: false, range: (u, min, max) => (min == null ? [from, until] : [min, max]) }, y: { distr: log ? 3 : 1, range: () => [low, high] } },
     axes: [
-      axis(px, { size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => (kind.nearest && u.width < 420 && (v === 1 || v === 4) ? '' : kind.tickX(v, element))), grid: { show: !small } }),
+      axis(px, { size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), ...(kind.decades ? { splits: (u, i, low, high) => decadesIn(low, high), space: 30 } : {}), values: (u, at) => at.map((v) => (kind.nearest && u.width < 420 && (v === 1 || v === 4) ? '' : kind.tickX(v, element))), grid: { show: !small } }),
       axis(px, { size: !small ? 60 : element.dataset.kind === 'one' ? 42 : 58, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
     ],
     series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
@@ -336,5 +351,8 @@ export function fit() {
   const sizes = [...plots].map((plot) => [plot, plot.root.parentNode.clientWidth, plot.root.parentNode.clientHeight]);
   for (const [plot, width, height] of sizes) if (width && (width !== plot.width || height !== plot.height)) plot.setSize({ width, height });
 }
+
+// The canvas of a chart; null: it is not drawn.
+export const canvasOf = (element) => (element.plot ? element.plot.ctx.canvas : null);
 
 export const repaint = () => repaintAll(plots);

@@ -92,7 +92,8 @@ function tell(run, now, phase, index) {
     const row = document.createElement('tr');
     const name = cell('th', t.arm);
     name.scope = 'row';
-    name.style.color = `var(--${hue(t)})`;
+    name.style.boxShadow = `inset 4px 0 var(--${hue(t)})`; // the hues are for lines: as text they are too faint
+    name.style.paddingLeft = '.7rem';
     const state = t.state || (t === now ? 'goes on' : 'to come');
     row.append(cell('td', String(t.block), true), name, cell('td', t.cell, true), cell('td', t.why ? `${state}: ${t.why}` : state, true), ...run.phases.map((p) => cell('td', t.rates[p] === undefined ? '–' : rateText(t.rates[p]))));
     if (t === now) row.setAttribute('aria-current', 'true');

@@ -1,5 +1,6 @@
 // The report's page: every number is in its tables already; this draws the charts, folds what is long, and copies commands and tables.
 
+import { offerImages } from './image.js';
 import { drawShown, fit, focus, logged, repaint, view } from './chart.js';
 import { anchor, read, write } from './state.js';
 import { csv, markdown } from './tables.js';
@@ -55,6 +56,8 @@ for (const table of all('.scroll > table')) {
   }
   table.parentNode.after(tools);
 }
+
+offerImages();
 
 const state = { pin: [], hide: [], scale: [] };
 const put = (name, table, value) => {
@@ -133,15 +136,19 @@ for (const head of all('.grid thead th, .phase thead th')) {
     if (event.target.closest('a') || event.key && event.key !== 'Enter') return;
     const at = head.cellIndex;
     const body = head.closest('table').tBodies[0];
-    const down = head.getAttribute('aria-sort') === 'descending';
+    const now = head.getAttribute('aria-sort');
+    const rising = now ? now === 'descending' : head.dataset.best === 'low'; // the best stands first
     for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');
-    head.setAttribute('aria-sort', down ? 'ascending' : 'descending');
+    head.setAttribute('aria-sort', rising ? 'ascending' : 'descending');
     const words = [...body.rows].every((row) => row.cells[at].dataset.sort === undefined);
-    const key = (row) => Number(row.cells[at].dataset.sort ?? -Infinity);
-    const rows = [...body.rows].sort((a, b) => words
-      ? a.cells[at].textContent.localeCompare(b.cells[at].textContent)
-      : key(b) - key(a) || 0);
-    body.append(...(down ? rows.reverse() : rows));
+    const key = (row) => (row.cells[at].dataset.sort === undefined ? null : Number(row.cells[at].dataset.sort));
+    const sign = rising ? 1 : -1;
+    body.append(...[...body.rows].sort((a, b) => {
+      if (words) return -sign * a.cells[at].textContent.localeCompare(b.cells[at].textContent);
+      const [one, other] = [key(a), key(b)];
+      if (one === null || other === null) return (one === null) - (other === null); // what was not measured is last
+      return sign * (one - other);
+    }));
   };
   head.addEventListener('click', sort);
   head.addEventListener('keydown', sort);

@@ -102,6 +102,16 @@ type Latencies struct {
 	Refused []float64  `json:"latency_refused,omitempty"` // quantiles that must not be shown
 	TooFew  []float64  `json:"latency_too_few,omitempty"` // quantiles with too few operations beyond them
 	Why     RefusedFor `json:"-"`                         // why some are refused; "": none is
+
+	// Spread is how the latencies are distributed, for charts; nil: a percentile is refused, or too few were
+	// timed.
+	Spread []Bin `json:"-"`
+}
+
+// Bin is an interval of latencies: what took longer than the bin before it, and at most NS.
+type Bin struct {
+	NS    float64 // upper end
+	Share float64 // of all operations
 }
 
 // Standing is where a row stands in its table.

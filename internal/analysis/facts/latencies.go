@@ -55,7 +55,33 @@ func LatenciesOf(refusal Refusal, phases ...*record.Phase) Latencies {
 			l.Points = append(l.Points, point)
 		}
 	}
+	if len(l.Refused) == 0 && n >= spreadOperationsMin {
+		l.Spread = spreadOf(merged, n)
+	}
 	return l
+}
+
+// How fine a distribution is drawn: bins to each doubling, from so many operations on.
+const (
+	binsOfDoubling      = 8
+	spreadOperationsMin = 1000
+)
+
+// spreadOf joins a histogram's buckets, without the empty ones at both ends, to bins of equal width on a scale
+// of decades.
+func spreadOf(h *histogram.Histogram, n uint64) (bins []Bin) {
+	first := 0
+	for bucket, count := range h.All() {
+		at := int(math.Floor(binsOfDoubling * math.Log2(max(histogram.Middle(bucket), 1))))
+		if bins == nil {
+			first = at
+		}
+		for len(bins) <= at-first {
+			bins = append(bins, Bin{NS: math.Exp2(float64(first+len(bins)+1) / binsOfDoubling)})
+		}
+		bins[at-first].Share += float64(count) / float64(n)
+	}
+	return bins
 }
 
 // tooFewFor reports whether less than one of n operations lies above a quantile: it would be the

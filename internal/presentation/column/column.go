@@ -9,6 +9,7 @@ package column
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -68,6 +69,9 @@ func (c Cell) Empty() bool { return c.Text == "" }
 
 // Narrow reports whether the column is shown on a small screen.
 func (c Column) Narrow() bool { return c.Drop == 0 }
+
+// Low reports whether the lowest figure is the best: a latency.
+func (c Column) Low() bool { return strings.HasSuffix(c.Name, "_ns") }
 
 // Rate is the name of the column beside which the page draws bars.
 const Rate = "ops_per_s"

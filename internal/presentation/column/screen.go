@@ -21,6 +21,7 @@ type Part struct {
 	Figure   bool // what a column of the section is about, with its signs and interval; else what stands beside it
 	Sorted   bool // rows are sorted by it
 	Interval bool // the column is worth an interval
+	Low      bool // the lowest figure is the best
 	Cells    []ScreenCell
 }
 
@@ -78,7 +79,7 @@ func beside(r *model.Result, s *model.Section, table string) (parts []Part) {
 		lines = append(lines, line)
 	}
 	for _, d := range Filled(t, Screen, lines) {
-		part := Part{Heading: format.Uncapital(d.Heading), Unit: d.Unit, Table: table}
+		part := Part{Heading: format.Uncapital(d.Heading), Unit: d.Unit, Table: table, Low: d.Low()}
 		for _, c := range d.Cells {
 			part.Cells = append(part.Cells, ScreenCell{Cell: c})
 		}

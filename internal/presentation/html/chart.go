@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
@@ -109,6 +110,11 @@ func (p page) Tangled(t model.Table) bool { return len(p.Drawn(t)) >= tangleMin 
 // Latency reports whether there is a latency to draw, and few enough stores to see theirs.
 func (p page) Latency(t model.Table) bool {
 	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Points) > 1 && r.Standing != model.Reference })
+}
+
+// Spread reports whether distributions of latencies can be drawn.
+func (p page) Spread(t model.Table) bool {
+	return p.Latency(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Spread) > 1 && r.Standing != model.Reference })
 }
 
 // Stored reports whether the number of records grew in a table's phase.
@@ -387,7 +393,7 @@ func (p page) chartData() ([]byte, error) {
 		var table chartTable
 		for _, row := range t.Rows {
 			if row.Standing != model.Reference && len(row.Points) > 0 {
-				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked, row.Points})
+				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked, row.Points, binsOf(row.Spread)})
 			}
 			if row.Standing != model.Reference && row.OverTime != nil {
 				table.Load = append(table.Load, loadOf(row.Arm, row.OverTime))
@@ -472,6 +478,14 @@ type chartLatency struct {
 	Arm    string        `json:"arm"`
 	Ranked bool          `json:"ranked"`
 	Points []model.Point `json:"points"`
+	Bins   []figures     `json:"bins,omitempty"` // upper end in ns, share of the operations
+}
+
+func binsOf(spread []facts.Bin) (bins []figures) {
+	for _, b := range spread {
+		bins = append(bins, figures{b.NS, b.Share})
+	}
+	return bins
 }
 
 type chartSeries struct {

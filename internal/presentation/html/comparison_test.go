@@ -66,4 +66,5 @@ func TestComparisonInABrowser(t *testing.T) {
 	b.checkWidth(390)
 	b.shoot("comparison-390.png")
 	b.Quiet(chromium.Alone)
+	b.Accessible()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/presentation/model"
 	"assay/store"
@@ -194,6 +195,9 @@ func (s shape) row(arm string, i int, rate float64) model.Row {
 	}
 	for k, q := range []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1} {
 		row.Points = append(row.Points, model.Point{Quantile: q, NS: 1e9 / rate * math.Pow(3.1, float64(k)) * (1 + 0.1*float64(i))})
+	}
+	for k, share := range []float64{0.1, 0.35, 0.3, 0.15, 0.06, 0.02, 0.01, 0.01} {
+		row.Spread = append(row.Spread, facts.Bin{NS: 1e9 / rate * math.Pow(2, float64(k)), Share: share})
 	}
 	row.Attempted, row.OK = uint64(rate)*10, uint64(rate)*10
 	row.DiskBytes, row.LogicalBytes, row.MemoryBytes = ptr(2.1e8+1e7*float64(i)), ptr(1.5e8), ptr(6.2e7+3e6*float64(i))

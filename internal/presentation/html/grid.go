@@ -17,6 +17,7 @@ type grid struct {
 
 type head struct {
 	Title, Unit string
+	Low         bool   // the lowest figure is the best
 	Class       string // "wide": not where a screen is narrow; "word": not figures; "graph": drawn
 }
 
@@ -49,7 +50,7 @@ func gridOf(t *model.Table, in column.Grid, lines []*column.Line) (g grid) {
 	}
 	longest := longestOf(ratesOf(lines))
 	for _, c := range column.Filled(t, in, lines) {
-		h := head{c.Heading, c.Unit, ""}
+		h := head{Title: c.Heading, Unit: c.Unit, Low: c.Low()}
 		if !c.Narrow() {
 			h.Class = "wide"
 		}

@@ -2,8 +2,10 @@ package html
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image/png"
 	"os"
 	"regexp"
 	"strconv"
@@ -59,6 +61,7 @@ func TestPageInABrowser(t *testing.T) {
 			b.checkPrint(name)
 			b.checkSorting()
 			b.Quiet(chromium.Alone)
+			b.Accessible()
 		})
 	}
 }
@@ -111,13 +114,13 @@ func (b browser) checkSorting() {
 		const rows = () => [...head.closest("table").tBodies[0].rows].map((row) => Number(row.cells[head.cellIndex].dataset.sort ?? -Infinity));
 		const falls = (list) => list.every((v, i) => !i || list[i - 1] >= v);
 		head.click();
-		const down = falls(rows());
+		const up = falls(rows().reverse());
 		head.click();
-		return [down, falls(rows().reverse()), head.getAttribute("aria-sort") === "ascending"];
+		return [up, falls(rows()), head.getAttribute("aria-sort") === "descending"];
 	})()`
 	for i, ok := range js[[]bool](b, order) {
 		if !ok {
-			b.T.Errorf("sorting by p99 fails at %d (falling, rising, marked)", i)
+			b.T.Errorf("sorting by p99 fails at %d (the best first, the worst first, marked)", i)
 		}
 	}
 }
@@ -377,11 +380,55 @@ func TestPointerInAChart(t *testing.T) {
 		t.Errorf("the pointer in the chart shows %q", tip)
 	}
 	b.shoot("tip.png")
-	spans := js[[]float64](b, `[...document.querySelectorAll(".phase[open] .plot")].filter((e) => e.plot && e.dataset.kind !== "nines")
+	spans := js[[]float64](b, `[...document.querySelectorAll(".phase[open] .plot")].filter((e) => e.plot && !["nines", "cdf", "histogram"].includes(e.dataset.kind))
 		.map((e) => e.plot.scales.x.max - e.plot.scales.x.min)`)
 	for i, span := range spans {
 		if span < 10 || span > 25 {
 			t.Errorf("after a drag over three tenths of 60 s, chart %d of %d shows %.1f s", i, len(spans), span)
 		}
+	}
+}
+
+// The distribution of latencies is drawn once it is opened: the share rises to one, and each chart can be saved
+// with its caption and legend.
+func TestDistributionsAndImages(t *testing.T) {
+	t.Parallel()
+	s := fixtures["put-get"]
+	s.classes, s.phases = s.classes[:1], s.phases[:1]
+	b := openPage(t, pageOf(t, made(s)))
+	js[bool](b, `(() => { for (const e of document.querySelectorAll(".phase[open] details.part")) e.open = true; return true; })()`)
+	b.Settle()
+	b.checkDrawn("with each part opened")
+	shares := js[[][]float64](b, `Object.values(JSON.parse(document.getElementById("data").textContent).tables)[0].latency.map((l) => l.bins.map(([, share]) => share))`)
+	if len(shares) != s.arms {
+		t.Fatalf("%d stores have a distribution, want %d", len(shares), s.arms)
+	}
+	saved := js[[]string](b, `(() => {
+		const hrefs = [];
+		const click = HTMLAnchorElement.prototype.click;
+		HTMLAnchorElement.prototype.click = function () { hrefs.push(this.download + " " + this.href); };
+		for (const e of document.querySelectorAll(".phase[open] figure > .tools button")) e.click();
+		HTMLAnchorElement.prototype.click = click;
+		return hrefs;
+	})()`)
+	if len(saved) < 4 {
+		t.Fatalf("%d charts can be saved", len(saved))
+	}
+	for _, one := range saved {
+		name, href, _ := strings.Cut(one, " ")
+		data, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(href, "data:image/png;base64,"))
+		if err != nil || !strings.HasSuffix(name, ".png") {
+			t.Errorf("%.60s: %v", one, err)
+			continue
+		}
+		picture, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if size := picture.Bounds(); size.Dx() < 300 || size.Dy() < 300 { // the chart is 280 high
+			t.Errorf("%s is %v", name, size)
+		}
+		keep(t, name, func() []byte { return data })
 	}
 }

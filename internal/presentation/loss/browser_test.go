@@ -55,4 +55,5 @@ func TestPictureInABrowser(t *testing.T) {
 	if wide := chromium.JS[bool](p, `document.documentElement.scrollWidth > window.innerWidth`); wide {
 		t.Error("the page is wider than its window")
 	}
+	p.Accessible()
 }

@@ -240,6 +240,27 @@ func TestLivePageInABrowser(t *testing.T) {
 	page.Quiet(func(address string) bool { return strings.HasPrefix(address, s.URL()) })
 }
 
+// The list of runs and the page of one that goes on break no rule of accessibility.
+func TestServedPagesAreAccessible(t *testing.T) {
+	folder := t.TempDir()
+	run, w := growing(t, folder, "grows")
+	for _, planned := range run.Plan[:3] {
+		write(t, run, w, planned.ID, 10)
+	}
+	s := serving(t, folder)
+	for name, wanted := range map[string]struct{ path, shows string }{
+		"list": {"", `document.querySelector("tbody a") !== null`},
+		"live": {"run/" + runKey(t, s) + "/", `document.querySelectorAll(".watch canvas").length === 4`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			page := chromium.Open(t, s.URL()+wanted.path)
+			await(page, wanted.shows)
+			page.Accessible()
+		})
+	}
+	must(t, w.Close())
+}
+
 // await waits until an expression holds.
 func await(page *chromium.Page, expression string) {
 	page.T.Helper()

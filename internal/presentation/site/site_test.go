@@ -100,6 +100,7 @@ func TestSiteInABrowser(t *testing.T) {
 		}
 	}
 	p.Quiet(chromium.Alone)
+	p.Accessible()
 }
 
 // On a phone the first screen has a figure, and nothing is wider than it.
@@ -121,4 +122,5 @@ func TestSiteOnAPhone(t *testing.T) {
 	if figure[0] > 390 || figure[1] > 844 {
 		t.Errorf("the first figure ends at %v", figure)
 	}
+	p.Accessible()
 }
