@@ -195,6 +195,62 @@ func typedInOrder(t *testing.T, bash, git, tools, page string, has []string) {
 	}
 }
 
+// promised are words that a page says the reader will see, by a part of the command that shows them.
+var promised = []struct{ command, words string }{
+	{"doctor", "CPU"}, {"--dry-run", "phases|trials|D3"}, {"--time 5m", "bbolt|pebble|Survives a power cut (D3)|Checked|Next"},
+	{"--full", "bbolt|pebble"}, {"compare --run", "bbolt|pebble"}, {"--out results/after", "Checked"}, {"compare results/before", "read"},
+}
+
+// The tutorial, each command really done: ten minutes and more. What the machine disturbs may have no rank (3),
+// and a comparison may find a difference or none.
+func TestTheTutorialForReal(t *testing.T) {
+	if os.Getenv("ASSAY_LONG") == "" {
+		t.Skip("SKIPPED: it measures for a quarter of an hour; ASSAY_LONG=1 has it")
+	}
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, seen := t.TempDir(), map[string]bool{}
+	if err := os.MkdirAll(filepath.Join(here, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(here, "bin", "assay")); err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range blocks(string(text), "sh") {
+		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+			line = strings.TrimSpace(line)
+			if !strings.HasPrefix(line, "bin/assay ") {
+				continue // make, which has made the program
+			}
+			c := exec.Command("bash", "-c", line)
+			c.Dir, c.Env = here, append(os.Environ(), "XDG_DATA_HOME="+here)
+			output, err := c.CombinedOutput()
+			if status := c.ProcessState.ExitCode(); err != nil && !slices.Contains([]int{exitTrials, 4, 5}, status) {
+				t.Fatalf("%s: %v\n%s", line, err, output)
+			}
+			for _, p := range promised {
+				if !strings.Contains(line, p.command) || p.command == "--time 5m" && strings.Contains(line, "--dry-run") {
+					continue
+				}
+				seen[p.command] = true
+				for word := range strings.SplitSeq(p.words, "|") {
+					if !strings.Contains(string(output), word) {
+						t.Errorf("%s: no %q in\n%s", line, word, output)
+					}
+				}
+			}
+		}
+	}
+	for _, p := range promised {
+		if !seen[p.command] {
+			t.Errorf("the page has no command with %s", p.command)
+		}
+	}
+}
+
 func quotedForBash(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func executable(t *testing.T, path, text string) {
