@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/model"
@@ -13,8 +14,24 @@ import (
 // pseudo is the end of a Go pseudo-version: date and commit.
 var pseudo = regexp.MustCompile(`-(?:0\.)?\d{14}-([0-9a-f]{7})[0-9a-f]{5}$`)
 
-// onOf says what the runs were on: each machine once, then the versions of what was measured.
-func onOf(runs []*record.Run, stores []model.Store) (on []finding.Message) {
+// agentsBegan is how far apart agents began a measured phase at most, and how exactly that is known.
+func agentsBegan(tables []*facts.Table) (p finding.AgentsBeganParams) {
+	facts.EachMeasured(tables, func(_ *facts.Table, r *facts.Row) {
+		for _, o := range r.Used() {
+			p.Agents, p.ApartNS = max(p.Agents, len(o.Phase.Agents)), max(p.ApartNS, o.Phase.StartSpreadNS)
+			for _, a := range o.Phase.Agents {
+				p.ErrorNS = max(p.ErrorNS, a.ClockErrorNS)
+			}
+		}
+	})
+	return p
+}
+
+// onOf says how agents began, what the runs were on: each machine once, then the versions of what was measured.
+func onOf(runs []*record.Run, tables [][]*facts.Table, stores []model.Store) (on []finding.Message) {
+	if began := agentsBegan(slices.Concat(tables...)); began.Agents > 0 {
+		on = append(on, finding.New(began))
+	}
 	var seen []finding.MachineParams
 	for _, run := range runs {
 		e := run.Environment

@@ -33,7 +33,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	if len(runs) == 1 {
 		s.Question = r.Runs[0].Question
 	}
-	s.Ran, s.On = ranOf(runs, r.Runs), onOf(runs, r.Stores)
+	s.Ran, s.On = ranOf(runs, r.Runs), onOf(runs, tables, r.Stores)
 	for i, run := range runs {
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
