@@ -87,12 +87,11 @@ func TestFirstCommands(t *testing.T) {
 func TestFirstMistakes(t *testing.T) {
 	t.Parallel()
 	lines := []string{
-		"rnu", "run", "run nosuch", "run put-gte", "run a b", "run pebbel bbolt", "run put-get pebble", "run ./nosuch.yaml", "run .",
+		"rnu", "run", "run nosuch", "run put-gte", "run a b", "run pebbel bbolt", "run ./nosuch.yaml", "run .",
 		"run smoke --otu x", "run smoke --nothing-like-it", "run smoke --out", "run smoke --size 100",
 		"run smoke --set recrods=5", "run smoke --set records", "run smoke --set records=many", "run smoke --set phases.raed.for=1s",
-		"run smoke --set stores.pebbel.options.x=1", "run smoke --set blocks=0", "run smoke --records 10kk", "run smoke --values 4k", "run smoke --for 10",
-		"run smoke --set duration=10s", "run smoke --time 3s", "run smoke --set step_timeout=10ms", "run smoke --set 'stores=[nosuch]'",
-		"run bbolt --mix raed=95", "run bbolt --mix put=5", "run bbolt --durability D0", "run smoke --mix read", "run memcached", "run null",
+		"run smoke --set stores.pebbel.options.x=1", "run smoke --set blocks=0", "run smoke --records 10kk", "run smoke --values 4k", "run smoke --set duration=10s", "run smoke --time 3s", "run smoke --set step_timeout=10ms", "run smoke --set 'stores=[nosuch]'",
+		"run bbolt --mix raed=95", "run bbolt --durability D0", "run smoke --mix read", "run null",
 		"run memcached@admin:hunter2@cache:11211", "run memory redis@strat", "run smoke --describe-workers",
 		"run memcached@127.0.0.1:1 bbolt", "run smoke --data /nonexistent", "run smoke --data /proc", "run smoke --data taken", "run smoke --out /proc/x", "run smoke --out taken", "run smoke --out taken/x",
 		"run bbolt --save-as taken", "run --resume", "run --resume /nonexistent", "run smoke --resume --dry-run",
@@ -107,17 +106,16 @@ func TestFirstMistakes(t *testing.T) {
 func TestHabitsOfOtherTools(t *testing.T) {
 	t.Parallel()
 	lines := []string{
-		"bbolt pebble", "put-get", "worker.yaml", "bench bbolt", "ycsb load", "benchstat old new", "show results", "redis@127.0.0.1:6379", "ls", "resume dir", "frobnicate",
-		"run bbolt,pebble", "run bbolt vs pebble", "run mysql", "run mysql@127.0.0.1:1", "run valkey bbolt", "run localhost:6379", "run redis:6379",
-		"run redis://127.0.0.1:1", "run postgres://127.0.0.1:1/db", "run mongodb://127.0.0.1:1", "run workloada", "run workloads/workloada", "run 127.0.0.1:1234",
-		"run bbolt --runs 10", "run bbolt -r 10", "run bbolt --warmup 3", "run bbolt --export-json out.json", "run bbolt --export-markdown out.md", "run bbolt -N", "run bbolt --prepare x",
-		"run bbolt --vus 10", "run bbolt -u 10", "run bbolt -i 100", "run bbolt -d 30s", "run bbolt --rps 100", "run bbolt --summary-export x",
-		"run redis@start -s 127.0.0.1", "run redis@start -p 6379", "run redis@start --ratio=1:10", "run redis@start --ratio 1:10", "run redis@start -t 4", "run redis@start -t4",
-		"run redis@start -c 50", "run redis@start --pipeline=16", "run redis@start --data-size=100", "run redis@start --test-time=60", "run redis@start --key-pattern=R:R",
-		"run redis@start --key-maximum=1000", "run redis@start -n 1000", "run redis@start -P 16", "run redis@start --rate-limiting=10", "run redis@start --csv",
+		"worker.yaml", "ycsb load", "benchstat old new", "show results", "resume dir", "frobnicate",
+		"run mysql", "run mysql@127.0.0.1:1", "run redis:6379",
+		"run redis://127.0.0.1:1", "run postgres://127.0.0.1:1/db", "run mongodb://127.0.0.1:1", "run workloads/workloada", "run 127.0.0.1:1234",
+		"run bbolt -r 10", "run bbolt --warmup 3", "run bbolt --export-json out.json", "run bbolt --export-markdown out.md", "run bbolt -N", "run bbolt --prepare x",
+		"run bbolt --vus 10", "run bbolt -u 10", "run bbolt -i 100", "run bbolt --summary-export x",
+		"run redis@start -s 127.0.0.1", "run redis@start -p 6379", "run redis@start --data-size=100", "run redis@start --test-time=60", "run redis@start --key-pattern=R:R",
+		"run redis@start --key-maximum=1000", "run redis@start -P 16", "run redis@start --rate-limiting=10", "run redis@start --csv",
 		"run memory --workload a", "run memory -workload a", "run memory -threads 8", "run memory -P workloads/workloada", "run memory -p recordcount=10", "run memory -W x",
-		"run memory --propertyfile x", "run memory -T 60", "run memory -S", "run memory -o out", "run memory -j 2", "run memory -v", "run memory -y", "run memory --output-dir x",
-		"run memory --scale full", "run memory --preset smoke", "run memory --fsync always", "compare bbolt pebble", "compare old.txt new.txt", "report", "report bbolt",
+		"run memory --propertyfile x", "run memory -T 60", "run memory -S", "run memory -j 2", "run memory -v", "run memory -y", "run memory --output-dir x",
+		"run memory --scale full", "run memory --preset smoke", "compare bbolt pebble", "compare old.txt new.txt", "report", "report bbolt",
 	}
 	commandsSay(t, "habits.txt", func(string) int { return exitUsage }, lines)
 }
@@ -130,9 +128,9 @@ func TestFiftyMoreMistakes(t *testing.T) {
 		"run bbolt --latency sampled(100)", "run bbolt --cache cold", "run bbolt --verify=false", "run bbolt --step-timeout 3s", "run bbolt --key-size 16",
 		"run bbolt --cpu 0", "run bbolt --cpuset 0-1", "run bbolt --timeout 10s", "run bbolt --interval 1s", "run bbolt --percentiles 99", "run bbolt --p99",
 		"run redis@start -c 50 -n 100000 -t 8 -d 20s -P f -L", "run bbolt --detect 2%", "run bbolt --no-sync", "run bbolt --sync always", "run redis@start --tls", "run redis@start --cluster", "run redis@start --ttl 5",
-		"run bbolt --durability fsync", "run bbolt --durability everysec", "run bbolt --durability none", "run bbolt --durability D2",
+		"run bbolt --durability everysec", "run bbolt --durability none", "run bbolt --durability D2",
 		"run bbolt --threads 0", "run bbolt --threads many", "run bbolt --threads -1", "run bbolt --records -5", "run bbolt --records 0",
-		"run bbolt --blocks 3.5", "run bbolt --blocks", "run bbolt --for 1", "run bbolt --seed abc",
+		"run bbolt --blocks 3.5", "run bbolt --blocks", "run bbolt --seed abc",
 		"run bbolt --mix read=abc", "run bbolt --mix 95/5", "run bbolt --arrivals uniform --rate 10", "run bbolt --handles 8",
 		"run bbolt --batch 100", "run bbolt --format yaml", "run memcached@start --durability D3",
 		"run tikv", "run aerospike@localhost:3000", "run dynamodb pebble", "run etcd:v3.5", "run redis:7", "run redis@/nowhere/redis.sock", "run pebble[cache_bytes=8MB", "run mysql@start", "run postgresql://u:pw@127.0.0.1/db", "run bbolt bbolt", "run http://localhost:8080", "run help",
@@ -157,7 +155,7 @@ func TestHabitsOfAThirdSitting(t *testing.T) {
 		"run postgres@start --mysql-host=x", "run oltp_read_write.lua", "run postgres@start -S -M prepared", "run postgres@start -T 60 -c 8",
 		"run postgres@start --select-only", "run postgres@start --client=8", "run postgres@start --progress=1", "run postgres@start --jobs=4", "run pgbench",
 		"run bbolt --stages 30s:10", "run bbolt --thresholds p95", "run script.js", "run bbolt --iterations 100", "run bbolt --script x.lua", "run bbolt -R 2000",
-		"run bbolt -c100 -d30s", "run wrk", "run bbolt --min-runs 5", "run bbolt --parameter-scan threads", "run bbolt -L threads,1", "run bbolt --show-output",
+		"run wrk", "run bbolt --min-runs 5", "run bbolt --parameter-scan threads", "run bbolt -L threads,1", "run bbolt --show-output",
 		"run bbolt --style full", "run bbolt --setup x", "run bbolt --fieldcount 10", "run bbolt --readproportion 0.95", "run bbolt -target", "run load bbolt",
 		"run bbolt --count 10", "run bbolt -bench x", "run bbolt --benchtime 10s", "run bbolt --cpuprofile x",
 	}

@@ -80,6 +80,10 @@ func guarded(do func() int) (status int) {
 func execute(args []string) int {
 	out := &output{file: os.Stdout}
 	root := command(out)
+	args, said := familiar(root, args)
+	if said != "" {
+		fmt.Fprintln(os.Stderr, "assay: note:", format.CleanLines(secret.Text(said)))
+	}
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, args, err) })
 	err := root.Execute()

@@ -128,7 +128,7 @@ var otherFlags = map[string]string{
 	"duration": "for", "time-per-phase": "for", "clients": "threads", "concurrency": "threads",
 	"connections": "threads", "ops": "operations",
 	"value-size": "values", "value-bytes": "values", "distribution": "order", "batch-size": "batch",
-	"repeat": "blocks", "output": "out",
+	"repeat": "blocks", "runs": "blocks", "output": "out", "rps": "rate", "memory": "memory-limit", "plan": "dry-run", "verbose": "full",
 	"recordcount": "records", "operationcount": "operations", "target": "rate", "qps": "rate",
 }
 

@@ -27,7 +27,7 @@ that its settings give. assay drivers NAME shows how each class is reached. assa
 class by kills and power cuts. docs/durability.md has the rest.`},
 		{"endpoints", "endpoint", "How stores and servers are named on a command line", `pebble                      an engine: each trial gets an empty directory
 pebble[cache_bytes=8MB]     with an option; [cache_bytes=8MB,64MB] makes two arms
-redis@start                 a server that Assay starts for each trial
+redis@start                 a server that Assay starts for each trial; redis alone is that, too
 redis@start=/PATH/PROGRAM   the same, of this program: another version, or a fork
 redis@127.0.0.1:6379        a server that is running; without a port, the product's own
 redis://HOST, rediss://HOST the same as an address; rediss uses TLS
@@ -36,7 +36,11 @@ redis@HOST?OPTION=VALUE     an option of the driver, such as credentials_env=NAM
 
 A server that is not on this machine's loopback needs --allow-remote. Redis, memcached, PostgreSQL,
 MariaDB and MongoDB are also reached by Unix sockets. assay drivers lists the drivers, docs/servers.md
-has logins, TLS and clusters. Valkey, KeyDB and Dragonfly are measured by the driver redis, MySQL by mariadb.`},
+has logins, TLS and clusters. Valkey, KeyDB and Dragonfly are measured by the driver redis, MySQL by
+mariadb.
+
+Flags of other tools that mean one thing alone are taken for it (-t 8, -c 50, -n 1000, -d 30s,
+--ratio 1:10, --pipeline 16), and the line that was read is printed.`},
 		{"exit-statuses", "exit", "What each exit status means", `0    all is well; assay compare: no regression
 1    Assay failed, or could not write
 2    bad arguments, or a bad experiment

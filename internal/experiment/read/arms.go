@@ -47,6 +47,13 @@ func StartWord(s experiment.Store) string {
 	return s.Name
 }
 
+// StartsAlone reports whether a word alone says which server is to be started: that of a driver, or of another
+// product whose program is known.
+func StartsAlone(word string, startable func(driver string) bool) bool {
+	p := products[strings.ToLower(word)]
+	return startable(DriverNamed(word)) && (!p.other || p.starts != "")
+}
+
 // DriverNamed returns the driver that a word stands for: itself if it is no other name of one.
 func DriverNamed(word string) string {
 	if p, known := products[strings.ToLower(word)]; known {

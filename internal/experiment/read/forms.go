@@ -362,14 +362,21 @@ func (d *DurabilityForm) fromNode(n *node, path string) *Error {
 		return n.at.fail(path, "D2 needs a window: of how long a crash may lose the acknowledged writes").
 			hint("expected D2(WINDOW), such as D2(100ms), got %q", n.text)
 	}
+	if slices.Contains(syncedWords, strings.ToLower(text)) {
+		d.Class = store.D3
+		return nil
+	}
 	e := n.at.fail(path, "unknown durability class %q", n.text).hint("expected one of %s", strings.Join(classes, ", "))
 	e.Nearest = durabilityWords[strings.ToLower(n.text)]
 	return e
 }
 
+// syncedWords say that each write is synced before it is acknowledged, which is D3 and nothing else.
+var syncedWords = []string{"fsync", "always"}
+
 // durabilityWords are what stores call their settings, by the class that they stand for.
 var durabilityWords = map[string]string{
-	"fsync": "D3", "sync": "D3", "always": "D3", "strict": "D3", "full": "D3", "on": "D3", "true": "D3", "everysec": "D2(1s)",
+	"sync": "D3", "strict": "D3", "full": "D3", "on": "D3", "true": "D3", "everysec": "D2(1s)",
 	"async": "D1", "nosync": "D1", "no-sync": "D1", "buffered": "D1", "off": "D0", "none": "D0", "false": "D0", "memory": "D0",
 }
 
@@ -447,7 +454,7 @@ func (f *ArrivalsForm) fromNode(n *node, path string) *Error {
 }
 
 // otherOrders are names that other tools give to orders of keys.
-var otherOrders = map[string]string{"zipf": "zipfian", "random": "uniform", "rand": "uniform", "seq": "sequential", "shuffle": "shuffled"}
+var otherOrders = map[string]string{"zipf": "zipfian", "random": "uniform", "rand": "uniform", "seq": "sequential", "shuffle": "shuffled", "newest": "latest"}
 
 func (f *DistributionForm) fromNode(n *node, path string) *Error {
 	if meant := otherOrders[strings.ToLower(n.text)]; meant != "" && n.kind == scalar {

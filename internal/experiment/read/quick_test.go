@@ -135,7 +135,7 @@ func TestQuickRefuses(t *testing.T) {
 		says    string
 	}{
 		{"operation", "bbolt", []string{"raed=95"}, nil, "--mix raed=95: unknown operation \"raed\"\n   | raed=95\n   | ^^^^\n"},
-		{"operation of other tools", "bbolt", []string{"read=95,put=5"}, nil, "\n   |         ^^^\nexpected update (records that exist), insert"},
+		{"operation of other tools", "bbolt", []string{"read=95,write=5"}, nil, "\n   |         ^^^^^\nexpected update (records that exist), insert"},
 		{"weight", "bbolt", []string{"read=lots"}, nil, "expected OPERATION=WEIGHT, got \"read=lots\""},
 		{"twice", "bbolt", []string{"read=1,read=2"}, nil, "read is in the mix twice"},
 		{"flag's value", "bbolt", nil, at("--threads", "threads", "8x"), "--threads 8x: expected a whole number from 1 to 65535, got \"8x\"\n   | 8x\n   | ^^"},
