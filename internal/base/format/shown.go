@@ -49,7 +49,10 @@ func cleanedValue(v reflect.Value) reflect.Value {
 		clean := reflect.New(v.Type()).Elem()
 		clean.Set(v)
 		for i := range v.NumField() {
-			if c := cleanedValue(v.Field(i)); c.IsValid() && clean.Field(i).CanSet() {
+			if !clean.Field(i).CanSet() {
+				continue // unexported: it stays as it is, and nothing shows it
+			}
+			if c := cleanedValue(v.Field(i)); c.IsValid() {
 				clean.Field(i).Set(c)
 			}
 		}
