@@ -124,6 +124,7 @@ func (l *commandLine) flag(arg, next string, hasNext bool) int {
 	if joined {
 		taken = 0
 	}
+	known := l.flags.Lookup(strings.TrimPrefix(name, "--"))
 	switch {
 	case !strings.HasPrefix(arg, "-") || arg == "-":
 		return -1
@@ -136,7 +137,7 @@ func (l *commandLine) flag(arg, next string, hasNext bool) int {
 		sets, gets, _ := strings.Cut(value, ":")
 		l.add("--mix", "update="+sets+",read="+gets)
 		return taken
-	case slices.Contains([]string{"--for", "--duration", "--time"}, name) && wholeNumber.MatchString(value): // as most tools have it
+	case known != nil && slices.Contains([]string{"for", "time"}, known.Name) && wholeNumber.MatchString(value): // seconds, as most tools have it
 		l.add(name, value+"s")
 		return taken
 	case name == "--fsync" && (!joined || value == "always"):
@@ -149,7 +150,6 @@ func (l *commandLine) flag(arg, next string, hasNext bool) int {
 		l.add("--metrics", ":9464")
 		return 0
 	}
-	known := l.flags.Lookup(strings.TrimPrefix(name, "--"))
 	option := value
 	if name != "--option" && name != "--options" {
 		option = strings.TrimPrefix(name, "--") + "=" + value
@@ -180,7 +180,8 @@ func (l *commandLine) letter(arg, next string, hasNext bool) int {
 	if value == "" && hasNext {
 		value, taken = next, 1
 	}
-	if !known || !meant.value.MatchString(value) || arg[1] == 'o' && len(arg) > 2 {
+	has := known && l.flags.Lookup(strings.TrimPrefix(meant.flag, "--")) != nil
+	if !has || !meant.value.MatchString(value) || arg[1] == 'o' && len(arg) > 2 {
 		l.unknown = l.unknown || l.flags.ShorthandLookup(arg[1:2]) == nil && arg != "-h"
 		l.add(arg)
 		return 0

@@ -47,7 +47,7 @@ var typedCommands = []typed{
 	// How many at once, and what.
 	{"run pebble --threads 8", "8"}, {"run pebble --threads 1,2,4,8", "1; 2; 4; 8"}, {"run pebble --clients 4", "4"}, {"run pebble --concurrency 16", "16"}, {"run pebble --connections 50", "50"},
 	{"run pebble --set threads=[1,8]", "1; 8"}, {"run redis@127.0.0.1:1 --handles async(16)", "async"}, {"run redis@127.0.0.1:1 --handles pool(8)", "pool"}, {"run redis@127.0.0.1:1 --agents local:2", "2"},
-	{"run pebble -t 8", "8"}, {"run pebble -t get", "!--mix"}, {"run pebble -c 50", "50"}, {"run pebble -c100", "100"}, {"run pebble -t 4 -c 50", "!--threads"}, {"run pebble --threads 1 2 4", "1; 2; 4"}, {"run redis@127.0.0.1:1 --pipeline 16", "async"},
+	{"run pebble -t 8", "8"}, {"run pebble -t get", "!--mix"}, {"run pebble -c 50", "50"}, {"run pebble -c100", "100"}, {"run pebble -t 4 -c 50", "!--threads"}, {"capacity pebble --objective p99<5ms -d 30s", "!-d"}, {"run pebble --threads 1 2 4", "1; 2; 4"}, {"run redis@127.0.0.1:1 --pipeline 16", "async"},
 	{"run pebble --mix read", "read"}, {"run pebble --mix read=95,update=5", "95 % read"}, {"run pebble --mix read:95,update:5", "95 % read"}, {"run pebble --mix read=95%,update=5%", "95 % read"},
 	{"run pebble --mix update --mix read", "update|read"}, {"run pebble --mix insert", "insert"}, {"run pebble --mix scan", "scan"}, {"run pebble --mix get", "read"}, {"run pebble --mix rmw", "read_modify_write"}, {"run pebble --mix get=90,del=5,insert=5", "90 % read"},
 	{"run pebble --mix insert --batch 100", "batches of 100"}, {"run pebble --mix put", "upsert"}, {"run pebble --mix get=90,set=10", "10 % upsert"}, {"run pebble --mix write", "!upsert"}, {"run pebble --mix 95:5", "!one of"}, {"run pebble --ratio 1:9", "90 % read"},
