@@ -197,7 +197,7 @@ func typedInOrder(t *testing.T, bash, git, tools, page string, has []string) {
 
 // promised are words that a page says the reader will see, by a part of the command that shows them.
 var promised = []struct{ command, words string }{
-	{"doctor", "CPU"}, {"--dry-run", "phases|trials|D3"}, {"--time 5m", "bbolt|pebble|Survives a power cut (D3)|Checked|Next"},
+	{"doctor", "CPU"}, {"--dry-run", "phase|trials|D3"}, {"--time 5m", "bbolt|pebble|Survives a power cut (D3)|Checked|Next"},
 	{"--full", "bbolt|pebble"}, {"compare --run", "bbolt|pebble"}, {"--out results/after", "Checked"}, {"compare results/before", "read"},
 }
 
