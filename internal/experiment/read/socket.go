@@ -23,10 +23,7 @@ const unixScheme = "unix:"
 func Endpoint(driver, typed string) string {
 	place := typed
 	if after, is := strings.CutPrefix(typed, unixScheme); is {
-		place = after
-		if strings.HasPrefix(place, "//") {
-			place = strings.TrimPrefix(place, "//")
-		}
+		place = strings.TrimPrefix(after, "//")
 	}
 	if store.Network(place) != "unix" {
 		return typed
