@@ -85,7 +85,7 @@ var fieldFlags = []fieldFlag{
 
 // capacityFlags are those of the fields of a search for a capacity.
 var capacityFlags = []fieldFlag{
-	{"from", "phases.*.capacity.from", "lowest `rate` that is tried, in operations a second (default 10)"},
+	{"from", "phases.*.capacity.from", "lowest `rate` that is asked about, in operations a second (default 10); where it breaks, lower ones are tried"},
 	{"to", "phases.*.capacity.to", "highest `rate` that is tried (default: no limit)"},
 	{"step", "phases.*.capacity.step", "least `duration` of a step at one rate (default 2s)"},
 	{"hold", "phases.*.capacity.hold", "`duration` of the last step, which confirms (default 10s)"},

@@ -24,6 +24,12 @@ type Capacity struct {
 	// blocks in operations a second; nil: at no rate that was tried.
 	Each []*float64 `json:"each"`
 	Held *Held      `json:"held,omitempty"` // nil: in no block did a last step hold
+	// Knee is the rate at which latency is twice that at low rates; nil: not seen.
+	Knee *float64 `json:"knee,omitempty"`
+	// Again is how many steps were done again, because others took a part of the machine, and Outliers how
+	// many the capacities are fitted without, of all blocks.
+	Again    int `json:"steps_again,omitempty"`
+	Outliers int `json:"outliers,omitempty"`
 	// ClosedRate is what closed load did before the search, and ClosedNS its latencies at the objectives'
 	// percentiles (0: of another objective), medians of blocks.
 	ClosedRate *float64      `json:"closed_rate,omitempty"`
@@ -46,6 +52,9 @@ const (
 	LimitClient  LimitKind = "client"  // it began operations too late
 	LimitMachine LimitKind = "machine" // client and server together used all CPUs
 	LimitServer  LimitKind = "server"  // it used a CPU of its own, or several, whole
+	LimitDisk    LimitKind = "disk"    // the data's disk had something to do nearly all the time
+	LimitPool    LimitKind = "pool"    // threads waited for a handle
+	LimitNetwork LimitKind = "network" // an interface carried nearly what it can
 	LimitNone    LimitKind = "none"    // none is seen
 )
 
@@ -55,6 +64,16 @@ type CapacityLimit struct {
 	ClientCPUs *float64  `json:"client_cpus,omitempty"` // of an embedded store, with the store; nil: not measured
 	ServerCPUs *float64  `json:"server_cpus,omitempty"`
 	CPUs       int       `json:"cpus,omitempty"` // of the machine; 0: not recorded
+	// DiskBusy is the share of time in which the data's disk had something to do, and DiskRequests its
+	// requests a second; nil: not measured.
+	DiskBusy     *float64 `json:"disk_busy,omitempty"`
+	DiskRequests *float64 `json:"disk_requests_per_s,omitempty"`
+	// Waited is the share of their time that threads waited for a handle.
+	Waited *float64 `json:"handle_wait_share,omitempty"`
+	// LinkBusy is the share of its speed that the busiest network interface carried, and LinkBytes how much
+	// one carried at most, a second; nil: not measured. Loopback has no limit of its own.
+	LinkBusy  *float64 `json:"link_busy,omitempty"`
+	LinkBytes *float64 `json:"link_bytes_per_s,omitempty"`
 }
 
 // bandsOfCapacity is how many bands a curve has at most.
@@ -97,6 +116,12 @@ func (r *Row) capacityOf(work experiment.Phase) *Capacity {
 			}
 		}
 		c.hold(o.Fitted, o.Phase.Capacity)
+		c.Outliers += o.Fitted.Outliers
+		for i := range o.Phase.Capacity.Steps {
+			if o.Phase.Capacity.Steps[i].Again {
+				c.Again++
+			}
+		}
 	}
 	if median := MedianOf(rates); median != nil {
 		c.Rate = *median
@@ -109,7 +134,7 @@ func (r *Row) capacityOf(work experiment.Phase) *Capacity {
 		c.Each = append(c.Each, at)
 	}
 	c.closed(searches)
-	c.Limit = limitOf(c, searches)
+	c.Limit, c.Knee = limitOf(c, searches), kneeOf(c, searches)
 	r.OverTime = &OverTime{ByRate: curveOf(searches)} // of a curve of rates, no matter whose time they had
 	return c
 }
@@ -165,41 +190,94 @@ const (
 	nextTo      = 1.1  // how far from the capacity steps tell what limits it
 	machineFull = 0.9  // share of the machine's CPUs
 	cpuFull     = 0.93 // of one CPU, or of a whole number of them
+	busyFull    = 0.9  // share of the time of a disk, or of the speed of a network interface
+	waitsLong   = 0.25 // share of their time that threads wait for a handle
 )
 
 // limitOf says what the steps next to the capacity had used up.
 func limitOf(c *Capacity, searches []*record.Phase) (l CapacityLimit) {
-	var client, server []float64
+	var client, server, busy, requests, waited, link, carried []float64
 	for _, p := range searches {
 		if p.Machine != nil {
 			l.CPUs = p.Machine.CPUs
 		}
 		for i := range p.Capacity.Steps {
 			s := &p.Capacity.Steps[i]
-			if s.Rate < c.Rate/nextTo || s.Rate > c.Rate*nextTo {
+			if s.Again || s.Rate < c.Rate/nextTo || s.Rate > c.Rate*nextTo {
 				continue
 			}
 			client, server = AppendKnown(client, s.ClientCPUs), AppendKnown(server, s.ServerCPUs)
+			busy, requests = AppendKnown(busy, s.DiskBusy), AppendKnown(requests, s.DiskRequests)
+			link, carried = AppendKnown(link, s.LinkBusy), AppendKnown(carried, s.LinkBytes)
+			waited = append(waited, s.Waited)
 		}
 	}
 	l.ClientCPUs, l.ServerCPUs = MedianOf(client), MedianOf(server)
+	l.DiskBusy, l.DiskRequests, l.Waited = MedianOf(busy), MedianOf(requests), MedianOf(waited)
+	l.LinkBusy, l.LinkBytes = MedianOf(link), MedianOf(carried)
+	l.Kind = l.kindOf(c.Outcome)
+	return l
+}
+
+// kindOf says which of what is used up limits most likely: what takes CPU time before what waits.
+func (l *CapacityLimit) kindOf(outcome capacity.Outcome) LimitKind {
 	used := 0.0
 	for _, cpus := range []*float64{l.ClientCPUs, l.ServerCPUs} {
 		if cpus != nil {
 			used += *cpus
 		}
 	}
+	atLeast := func(v *float64, least float64) bool { return v != nil && *v >= least }
 	switch {
-	case c.Outcome == capacity.Client:
-		l.Kind = LimitClient
+	case outcome == capacity.Client:
+		return LimitClient
 	case l.CPUs > 0 && used >= machineFull*float64(l.CPUs):
-		l.Kind = LimitMachine
-	case l.ServerCPUs != nil && *l.ServerCPUs >= cpuFull && *l.ServerCPUs/math.Ceil(*l.ServerCPUs-(1-cpuFull)) >= cpuFull:
-		l.Kind = LimitServer
-	default:
-		l.Kind = LimitNone
+		return LimitMachine
+	case atLeast(l.ServerCPUs, cpuFull) && *l.ServerCPUs/math.Ceil(*l.ServerCPUs-(1-cpuFull)) >= cpuFull:
+		return LimitServer
+	case atLeast(l.DiskBusy, busyFull):
+		return LimitDisk
+	case l.ServerCPUs == nil && atLeast(l.LinkBusy, busyFull): // a server on this machine is behind no link
+		return LimitNetwork
+	case atLeast(l.Waited, waitsLong):
+		return LimitPool
 	}
-	return l
+	return LimitNone
+}
+
+// kneeTimes is how many times its latency at low rates a store has at the knee.
+const kneeTimes = 2
+
+// kneeOf is the rate at which the latency of the first percentile that is asked about, or p99, is twice that
+// at rates up to half of the capacity, over the steps of all blocks; nil: not seen, as no step was so low.
+func kneeOf(c *Capacity, searches []*record.Phase) *float64 {
+	q := 0.99
+	if at := slices.IndexFunc(c.Objectives, func(o capacity.Objective) bool { return o.Metric == capacity.Percentile }); at >= 0 {
+		q = c.Objectives[at].Quantile
+	}
+	var low []float64
+	var seen []capacity.Seen
+	for _, p := range searches {
+		for i := range p.Capacity.Steps {
+			s := &p.Capacity.Steps[i]
+			if s.Kind == capacity.Closed || s.Again || s.Response == nil || s.Response.Count() == 0 {
+				continue
+			}
+			latency := s.Response.Quantile(q)
+			if s.Rate <= c.Rate/2 {
+				low = append(low, latency)
+			}
+			seen = append(seen, capacity.Seen{Kind: s.Kind, Rate: s.Rate, Used: []float64{latency}})
+		}
+	}
+	base := MedianOf(low)
+	if base == nil || *base <= 0 {
+		return nil
+	}
+	for i := range seen {
+		seen[i].Used[0] /= kneeTimes * *base
+	}
+	return capacity.Passes(seen)
 }
 
 // curveOf puts the steps of all blocks together by their rates, about as many in a band as there are
@@ -208,7 +286,7 @@ func curveOf(searches []*record.Phase) (bands []Band) {
 	var steps []*record.CapacityStep
 	for _, p := range searches {
 		for i := range p.Capacity.Steps {
-			if s := &p.Capacity.Steps[i]; s.Kind != capacity.Closed && s.Response != nil {
+			if s := &p.Capacity.Steps[i]; s.Kind != capacity.Closed && !s.Again && s.Response != nil {
 				steps = append(steps, s)
 			}
 		}

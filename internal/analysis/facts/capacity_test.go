@@ -110,3 +110,52 @@ func TestCapacity_is_what_most_blocks_show(t *testing.T) {
 		t.Error("a phase that does not search has a capacity")
 	}
 }
+
+func TestLimitOf(t *testing.T) {
+	number := func(v float64) *float64 { return &v }
+	for name, c := range map[string]struct {
+		limit   CapacityLimit
+		outcome capacity.Outcome
+		want    LimitKind
+	}{
+		"the client is late":                  {CapacityLimit{ClientCPUs: number(0.5), DiskBusy: number(1), CPUs: 4}, capacity.Client, LimitClient},
+		"all CPUs are used":                   {CapacityLimit{ClientCPUs: number(1.9), ServerCPUs: number(1.8), DiskBusy: number(1), CPUs: 4}, capacity.Found, LimitMachine},
+		"one CPU of the server is":            {CapacityLimit{ClientCPUs: number(0.3), ServerCPUs: number(0.97), CPUs: 4}, capacity.Found, LimitServer},
+		"the disk is busy":                    {CapacityLimit{ClientCPUs: number(0.3), DiskBusy: number(0.95), Waited: number(0.5), CPUs: 4}, capacity.Found, LimitDisk},
+		"the network is full":                 {CapacityLimit{ClientCPUs: number(0.3), LinkBusy: number(0.95), CPUs: 4}, capacity.Found, LimitNetwork},
+		"a link that no store here is behind": {CapacityLimit{ClientCPUs: number(0.3), ServerCPUs: number(0.3), LinkBusy: number(0.95), CPUs: 4}, capacity.Found, LimitNone},
+		"threads wait for handles":            {CapacityLimit{ClientCPUs: number(0.3), DiskBusy: number(0.2), Waited: number(0.5), CPUs: 4}, capacity.Found, LimitPool},
+		"nothing is used up":                  {CapacityLimit{ClientCPUs: number(0.3), DiskBusy: number(0.2), Waited: number(0.02), CPUs: 4}, capacity.Found, LimitNone},
+	} {
+		if got := c.limit.kindOf(c.outcome); got != c.want {
+			t.Errorf("%s: %s, expected %s", name, got, c.want)
+		}
+	}
+	p := searched(40_000, false)
+	for i := range p.Capacity.Steps {
+		s := &p.Capacity.Steps[i]
+		s.ServerCPUs, s.DiskBusy, s.DiskRequests = number(0.2), number(min(s.Rate/40_000, 1)), number(s.Rate/10)
+		if s.Again = s.Kind == capacity.Edge && i%2 == 0; s.Again {
+			s.DiskBusy = number(0)
+		}
+	}
+	if l := rowOf(p, p, p).capacityOf(capacityWork).Limit; l.Kind != LimitDisk || math.Abs(*l.DiskRequests/4000-1) > 0.1 {
+		t.Errorf("limited by %+v, expected the disk; steps that are done again do not count", l)
+	}
+}
+
+func TestKneeOfACapacity(t *testing.T) {
+	p := &record.Phase{Name: "capacity", Capacity: &record.Capacity{}}
+	for rate := 5000.0; rate <= 40_000; rate *= 1.1 {
+		s := record.CapacityStep{Kind: capacity.Edge, Rate: rate, Seconds: 2, Due: 1000, Response: histogram.New()}
+		s.Response.Counts[histogram.Bucket(uint64(1e6/(1-rate/50_000)))] = 1000
+		p.Capacity.Steps = append(p.Capacity.Steps, s)
+	}
+	knee := kneeOf(&Capacity{Objectives: capacityWork.Capacity.Objectives, Rate: 40_000}, []*record.Phase{p})
+	if knee == nil || *knee < 25_000 || *knee > 33_000 {
+		t.Errorf("the knee is at %v, expected a rate at which latency is twice that below 20000/s", knee)
+	}
+	if knee := kneeOf(&Capacity{Objectives: capacityWork.Capacity.Objectives, Rate: 4000}, []*record.Phase{p}); knee != nil {
+		t.Errorf("a knee, %v, although no step was below half of the capacity", *knee)
+	}
+}

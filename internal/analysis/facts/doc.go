@@ -5,7 +5,7 @@
 //  2. latencies.go, lateness.go, backlog.go  percentiles, and which of them must not be shown
 //  3. tables.go  trials → rows → tables, one for each cell and measured phase
 //  4. ranks.go, undecided.go  who may be ranked, who is ahead, who is tied: one comparison a table
-//  5. effects.go, short.go, groups.go  what axes do, what was too short, when groups worked
+//  5. effects.go, scaling.go, short.go, groups.go  what axes do, the law of one of load or size, what was too short, when groups worked
 //  6. left.go  which commands undo what a run left on a server
 //
 // A table has figures from [TablesOf] on, and ranks after [Rank]; in between, detectors see it that

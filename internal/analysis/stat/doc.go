@@ -10,6 +10,7 @@
 //  4. compare.go    a whole table: order, letters (letters.go), what is undecided
 //  5. sequential.go tables that are looked at after every block
 //  6. changes.go    a series of runs in the order of time
+//  7. scaling.go    rates over load or size, and the law that explains them
 //
 // Every function is pure and safe for concurrent use. What is not known is nil.
 package stat

@@ -7,6 +7,9 @@ const (
 	CapacityHeld   Code = "capacity-held"
 	CapacityLimits Code = "capacity-limits"
 	CapacityClosed Code = "capacity-closed"
+	CapacityKnee   Code = "capacity-knee"
+	CapacitySteps  Code = "capacity-steps"
+	CapacityUnsaid Code = "capacity-unsaid"
 )
 
 var _ = register(
@@ -30,6 +33,7 @@ var _ = register(
 			`{{else if eq .outcome "disagree"}}No capacity of {{.arm}} is told in {{.place}}: the {{plural .of "block" ""}} do not agree on {{.objectives}}.` +
 			`{{else}}The search for the capacity of {{.arm}} in {{.place}} did not end.{{end}}` +
 			`{{if and (ne .blocks .of) (ne .outcome "disagree")}} Seen in {{.blocks}} of {{plural .of "block" ""}}.{{end}}`,
+		Many:   `No capacity is told of {{list .Arms}} in {{list .Places}}, but: {{list .all_outcome}}.`,
 		Answer: true, Told: true, Remedy: `the table by rate shows where latency rises (report --full)`},
 	Entry{Example: CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms", Stores: []string{"memcached 63.9 k/s (95 % interval 63.1 to 64.8)", "redis 41.2 k/s (40.1 to 42.0)"},
 		Factor: Known(1.55), Low: Known(1.5), High: Known(1.61)},
@@ -41,6 +45,18 @@ var _ = register(
 		Says: `{{if .stores}}Confirmed by a longer step in {{.place}}: {{list .stores}}.{{if .not}} {{end}}{{end}}{{if .not}}No longer step held in {{.place}}: {{list .not}}.{{end}}`},
 	Entry{Example: CapacityLimitsParams{Place: "capacity (D0)", Stores: []string{"redis: the server's CPU (1.0 CPUs, client 0.7, of 2)"}},
 		Says: `What limits them in {{.place}}: {{list .stores}}.`},
+	Entry{Example: CapacityKneeParams{Place: "capacity (D0)", Metric: "p99", Stores: []string{"redis 30.1 k/s (73 % of its capacity)"}},
+		Says: `The knee, where {{.metric}} is twice that of low rates, is in {{.place}} at: {{list .stores}}.`},
+	Entry{Example: CapacityStepsParams{Place: "capacity (D0)", Again: 3, Outliers: 2},
+		Also: []Parameters{CapacityStepsParams{Place: "capacity (D0)", Again: 1}, CapacityStepsParams{Place: "capacity (D0)", Outliers: 1}},
+		Says: `{{if .again}}Others took a part of the machine in {{plural .again "step" ""}} in {{.place}}: done again.{{if .outliers}} {{end}}{{end}}` +
+			`{{if .outliers}}{{plural .outliers "step" ""}}{{if not .again}} in {{.place}}{{end}} broke at rates at which later steps held: left out as outliers.{{end}}`},
+	Entry{Example: CapacityUnsaidParams{What: UnsaidShared, Place: "capacity (D0)", Stores: []string{"memcached", "redis"}},
+		Also: []Parameters{CapacityUnsaidParams{What: UnsaidOne, Place: "capacity (D0)", Operation: "read"},
+			CapacityUnsaidParams{What: UnsaidTuned, Place: "capacity (D0)", Stores: []string{"pebble"}, Beside: []string{"bbolt"}}},
+		Says: `{{if eq .what "shared"}}The client shares the machine with {{list .stores}} in {{.place}}: with clients elsewhere, capacities may be higher.` +
+			`{{else if eq .what "one"}}{{.place}} measured {{.operation}} alone: it says nothing of a mix.` +
+			`{{else}}In {{.place}}, {{list .stores}} had changed options beside {{list .beside}} with defaults: a difference may be of the options.{{end}}`},
 	Entry{Example: CapacityClosedParams{Place: "capacity (D0)", Stores: []string{"redis 78.0 k/s, p99 0.9 ms (1.89× its capacity)"}},
 		Says: `Closed load, whose latency leaves out the wait, shows in {{.place}}: {{list .stores}}.`},
 )
@@ -83,6 +99,38 @@ type CapacityLimitsParams struct {
 }
 
 func (CapacityLimitsParams) code() Code { return CapacityLimits }
+
+// CapacityKneeParams say at which rates latency begins to rise.
+type CapacityKneeParams struct {
+	Place, Metric string
+	Stores        []string
+}
+
+func (CapacityKneeParams) code() Code { return CapacityKnee }
+
+// CapacityStepsParams say how many steps of a table's searches were done again or left out.
+type CapacityStepsParams struct {
+	Place           string
+	Again, Outliers int
+}
+
+func (CapacityStepsParams) code() Code { return CapacitySteps }
+
+// What a capacity does not say.
+const (
+	UnsaidShared = "shared" // client and server share a machine
+	UnsaidOne    = "one"    // one operation is all that was measured
+	UnsaidTuned  = "tuned"  // an arm with changed options stands beside one with defaults
+)
+
+// CapacityUnsaidParams say what a table's capacities do not say: What is one of the words above.
+type CapacityUnsaidParams struct {
+	What, Place    string
+	Operation      string   `param:"omitempty"`
+	Stores, Beside []string `param:"omitempty"`
+}
+
+func (CapacityUnsaidParams) code() Code { return CapacityUnsaid }
 
 // CapacityClosedParams say what closed load showed before the searches.
 type CapacityClosedParams struct {

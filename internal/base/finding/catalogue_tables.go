@@ -52,6 +52,17 @@ var _ = register(
 		Low: Known(0.31), High: Known(0.98), Significant: 7, Of: 12},
 		Says: `{{.to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
 			`{{else}}no significant difference in {{plural .of "case" ""}} (store and phase){{end}}`},
+	Entry{Example: ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "threads", Law: "universal", Largest: 64, Sigma: 0.031, SigmaLow: 0.022, SigmaHigh: 0.04,
+		Peak: 28.4, PeakLow: 25.1, PeakHigh: 32.2, PeakRate: 210_000, Off: 0.021},
+		Also: []Parameters{
+			ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "nodes", Law: "universal", Largest: 8, Sigma: 0.031, SigmaLow: 0.022, SigmaHigh: 0.04,
+				Peak: 28.4, PeakLow: 25.1, PeakHigh: 32.2, PeakRate: 210_000, Off: 0.021},
+			ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "threads", Law: "amdahl", Largest: 16, Sigma: 0.05, SigmaLow: 0.04, SigmaHigh: 0.06, Off: 0.02},
+			ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "threads", Law: "linear", Largest: 16, Off: 0.02}},
+		Says: `{{if eq .law "linear"}}{{.arm}} in {{.place}} grows in proportion to its {{.axis}}, up to {{tenths .largest}}: points are at most {{percent .off}} off.` +
+			`{{else if eq .law "amdahl"}}{{.arm}} in {{.place}} follows Amdahl's law over {{.axis}}. Serial share {{percent .sigma}} ({{percent .sigma_low}} to {{percent .sigma_high}}), points at most {{percent .off}} off.` +
+			`{{else}}{{.arm}} in {{.place}} peaks at {{tenths .peak}} {{.axis}} ({{tenths .peak_low}} to {{tenths .peak_high}}), {{rate .peak_rate}}, by the universal scalability law{{if gt .peak .largest}}, beyond what was tried{{end}}. ` +
+			`Serial share {{percent .sigma}} ({{percent .sigma_low}} to {{percent .sigma_high}}), points at most {{percent .off}} off.{{end}}`},
 	Entry{Example: OptionsParams{Changed: "cache_bytes=64MiB (default 8MiB)"},
 		Also: []Parameters{OptionsParams{}, OptionsParams{Deciding: []string{"D1: fsync=off", "D3: fsync=on"}}},
 		Says: `{{if .changed}}options changed from default: {{clean .changed}}{{else}}all defaults{{end}}{{range .deciding}}; {{.}}{{end}}`},
@@ -200,6 +211,18 @@ type EffectSummaryParams struct {
 }
 
 func (EffectSummaryParams) code() Code { return "effect-summary" }
+
+// ScalingParams are of a law of scaling over an axis: shares of 1, sizes, and rates in operations a second.
+// Off is the largest distance of a point from the law.
+type ScalingParams struct {
+	Arm, Place, Axis, Law             string
+	Largest                           float64
+	Sigma, SigmaLow, SigmaHigh        float64
+	Peak, PeakLow, PeakHigh, PeakRate float64
+	Off                               float64
+}
+
+func (ScalingParams) code() Code { return "scaling" }
 
 // OptionsParams are the options of an arm that are not the default ones; "": none.
 // OptionsParams: Deciding are the settings in force that decide each class.

@@ -148,6 +148,7 @@ func functions() template.FuncMap {
 		"points":   of(func(v float64) string { return format.Tenths(100*v) + " points" }), // of shares, one less the other
 		"speed":    of(func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }),
 		"number":   of(format.Number),
+		"tenths":   of(format.Tenths),
 		"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
 		"interval": func(low, high any) (string, error) { return two(format.Interval, low, high) },
 		"counts":   wholeRange,

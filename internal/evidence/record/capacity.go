@@ -36,6 +36,52 @@ type CapacityStep struct {
 	// CPUs that the client and the servers used; nil: not measured, or there is no server.
 	ClientCPUs *float64 `json:"client_cpus,omitempty"`
 	ServerCPUs *float64 `json:"server_cpus,omitempty"`
+	// DiskBusy is the share of the step in which the data's disk had something to do, and DiskRequests its
+	// reads, writes and flushes a second; nil: the machine does not tell of that disk.
+	DiskBusy     *float64 `json:"disk_busy,omitempty"`
+	DiskRequests *float64 `json:"disk_requests_per_s,omitempty"`
+	// Waited is the share of its threads' time that they waited for a handle; 0 too where none is shared.
+	Waited float64 `json:"handle_wait_share,omitempty"`
+	// LinkBusy is the share of its speed that the busiest network interface used, loopback left out, and
+	// LinkBytes what it carried in its busier direction, a second; nil: not measured, LinkBusy also where no
+	// interface tells its speed.
+	LinkBusy  *float64 `json:"link_busy,omitempty"`
+	LinkBytes *float64 `json:"link_bytes_per_s,omitempty"`
+	// Taken is the least share of the machine's CPU time that others and the hypervisor took, and HeldS for
+	// how many seconds a process was stopped, or held back by a quota or by heat.
+	Taken float64 `json:"taken_share,omitempty"`
+	HeldS float64 `json:"held_s,omitempty"`
+	// Again says that the step was disturbed: the step after it is the same, and this one is not judged.
+	Again bool `json:"again,omitempty"`
+}
+
+const (
+	// takenMax is what others may take of the machine in a step: below that it is noise as any other.
+	takenMax = 0.05
+	// heldMax is the share of a step for which it may be held back.
+	heldMax = 0.005
+)
+
+// Disturbed reports whether others took so much of the machine that the step may have broken by that.
+func (s *CapacityStep) Disturbed() bool { return s.Taken > takenMax || s.HeldS > heldMax*s.Seconds }
+
+// NoteMachine notes what others took of the machine in the step, of the phase that it was.
+func (s *CapacityStep) NoteMachine(p *Phase) {
+	s.HeldS = float64(p.stoppedNS()) / 1e9
+	m := p.Machine
+	if m == nil {
+		return
+	}
+	for _, taken := range []*host.Bounds{m.Foreign, m.Steal} {
+		if taken != nil {
+			s.Taken += max(taken.Least, 0)
+		}
+	}
+	for _, held := range []*float64{m.QuotaSeconds, m.HeatSeconds} {
+		if held != nil {
+			s.HeldS += *held
+		}
+	}
 }
 
 // clientLateShare is the share of a limit from which on dispatch lateness breaks it.
@@ -43,7 +89,7 @@ const clientLateShare = 0.1
 
 // Seen is what the step saw of objectives.
 func (s *CapacityStep) Seen(objectives []capacity.Objective) capacity.Seen {
-	seen := capacity.Seen{Kind: s.Kind, Rate: s.Rate, Done: s.Done}
+	seen := capacity.Seen{Kind: s.Kind, Rate: s.Rate, Done: s.Done, Due: s.Due, Disturbed: s.Disturbed(), Again: s.Again}
 	if s.Kind == capacity.Closed || s.Response == nil {
 		return seen
 	}

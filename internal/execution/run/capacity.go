@@ -9,6 +9,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/base/histogram"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/capacity"
@@ -53,7 +54,7 @@ func (t *trial) searchCapacity(ctx context.Context, p *experiment.Phase, positio
 		if seen, err = t.capacityStep(ctx, s, step, position); err != nil {
 			return fmt.Errorf("at %s: %w", format.Rate(step.Rate), err)
 		}
-		search.Saw(seen)
+		s.capacity.Steps[len(s.capacity.Steps)-1].Again = search.Saw(seen)
 	}
 }
 
@@ -64,12 +65,19 @@ func (t *trial) numbers() int { return len(t.run.experiment.Phases) + t.steps }
 func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capacity.Step, position int) (capacity.Seen, error) {
 	does := s.asked.CapacityStep(step)
 	t.steps++
+	t.device = deviceUse{}
+	link := host.ReadLinks()
 	if s.sum != nil {
 		t.seriesAt = t.sampledTo // what came after a step's last sample is in no series
 	}
 	at := place{position: position, number: t.numbers(), step: true}
 	var saw record.CapacityStep
 	err := t.phaseAt(ctx, &does, at, func(p *record.Phase, problems [][]finding.Message) { saw = s.add(step, p, problems, t.seriesAt) })
+	if n := len(s.capacity.Steps); n > 0 && s.capacity.Steps[n-1].Kind == step.Kind {
+		of := &s.capacity.Steps[n-1]
+		of.DiskBusy, of.DiskRequests = t.device.mean()
+		of.LinkBusy, of.LinkBytes = link.Since(host.ReadLinks(), of.Seconds)
+	}
 	seen := saw.Seen(s.asked.Capacity.Objectives)
 	if err == nil && step.Kind != capacity.Closed && saw.Response == nil {
 		err = fmt.Errorf("the step of %s ended before anything of it was judged", format.Seconds(step.Length.Seconds()))
@@ -155,6 +163,10 @@ func stepOf(step capacity.Step, p *record.Phase) record.CapacityStep {
 			saw.Response.Pack()
 		}
 	}
+	saw.NoteMachine(p)
+	if p.ThreadsNS > 0 {
+		saw.Waited = float64(p.HandleWaitNS) / float64(p.ThreadsNS)
+	}
 	for i := range p.Intervals {
 		if interval := &p.Intervals[i]; interval.Stretch == experiment.CapacityJudged {
 			saw.Due, saw.Never, saw.Response, saw.Late = interval.Asked, interval.Never, interval.Response, interval.Late
@@ -169,4 +181,29 @@ func perSecond(sum *float64, seconds float64) *float64 {
 	}
 	rate := *sum / seconds
 	return &rate
+}
+
+// deviceUse is what the samples of a step tell of the data's disk.
+type deviceUse struct{ seconds, busy, requests float64 }
+
+// add adds a sample, of those that tell it.
+func (d *deviceUse) add(s *record.Sample) {
+	busy, known := s.Resources.Get("device.busy")
+	if !known {
+		return
+	}
+	d.seconds, d.busy = d.seconds+s.Seconds, d.busy+busy*s.Seconds
+	for _, name := range []string{"device.reads", "device.writes", "device.flushes"} {
+		requests, _ := s.Resources.Get(name)
+		d.requests += requests * s.Seconds
+	}
+}
+
+// mean is over the samples; nil: none told it.
+func (d *deviceUse) mean() (busy, requests *float64) {
+	if d.seconds == 0 {
+		return nil, nil
+	}
+	b, r := min(d.busy/d.seconds, 1), d.requests/d.seconds
+	return &b, &r
 }

@@ -71,7 +71,7 @@ func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity
 			t.Errorf("%s, %s: a step at %v s begins before the one before", id, p.Name, s.AtS)
 		}
 		at = s.AtS
-		if s.Response == nil || s.Seconds <= 0 || s.Kind != capacity.Closed && (s.Rate < 100 || s.Rate > 200) {
+		if s.Response == nil || s.Seconds <= 0 || s.Kind != capacity.Closed && (s.Rate < 10 || s.Rate > 200) {
 			t.Fatalf("%s, %s: %+v", id, p.Name, s)
 		}
 		judged += s.Response.Count() // of a step as its last look found it: what ended while it looked may be in it or not

@@ -155,6 +155,7 @@ func (t *trial) inputOf(p *experiment.Phase, made phaseTrace, request *control.P
 
 // keepSample writes a line of the series, and keeps what the trial's rate is made of.
 func (t *trial) keepSample(s record.Sample) error {
+	t.device.add(&s)
 	s.At += t.seriesAt
 	t.sampledTo = s.At
 	err := t.writer.Sample(s)

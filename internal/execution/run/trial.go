@@ -46,10 +46,11 @@ type trial struct {
 	lives   *lives          // nil: no value has a TTL, up to the present phase
 	rates   []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
 
-	readBacks int     // phases whose updates were read back
-	steps     int     // of searches, each of which has a number as phases have
-	seriesAt  float64 // seconds of the series at which the step under way began
-	sampledTo float64 // to which seconds of its phase the series goes
+	readBacks int       // phases whose updates were read back
+	steps     int       // of searches, each of which has a number as phases have
+	device    deviceUse // of the step of a search that is under way
+	seriesAt  float64   // seconds of the series at which the step under way began
+	sampledTo float64   // to which seconds of its phase the series goes
 
 	leftBefore []store.Left // what the server told before the first phase
 	leftNoted  bool

@@ -70,11 +70,11 @@ func searched(t *testing.T, asked Asked, start float64, quick bool, store func(s
 		if len(steps) > StepsMost {
 			t.Fatal("the search does not end")
 		}
-		if step.Rate < asked.From || step.Rate > asked.To || step.Length <= 0 {
+		if step.Rate < asked.From/64 || step.Rate > asked.To || step.Length <= 0 {
 			t.Fatalf("step %+v is outside of what may be tried", step)
 		}
 		seen := store(step, len(steps))
-		seen.Kind, seen.Rate = step.Kind, step.Rate
+		seen.Kind, seen.Rate, seen.Due = step.Kind, step.Rate, uint64(step.Rate*step.Length.Seconds())
 		steps = append(steps, step)
 		s.Saw(seen)
 	}
@@ -116,7 +116,7 @@ func TestSearch_outcomes(t *testing.T) {
 		rate  float64
 	}{
 		{"holds everywhere", sharp(1e9), AtLeast, asked.To},
-		{"holds nowhere", sharp(1), Below, asked.From},
+		{"holds nowhere", sharp(1), Below, 2.5},
 		{"client late above 8000/s", func(step Step, n int) Seen {
 			seen := slow(step, n)
 			if step.Rate > 8000 {
@@ -146,6 +146,74 @@ func TestSearch_outcomes(t *testing.T) {
 				t.Errorf("%s %v, expected %s %v", f.Outcome, f.Rate, c.want, c.rate)
 			}
 		})
+	}
+}
+
+func TestSearch_below_the_lowest_rate(t *testing.T) {
+	s, steps := searched(t, asked, 1000, false, sharp(40))
+	if f := Fit(s.Seen()); f.Outcome != Found || math.Abs(f.Rate/40-1) > 0.02 {
+		t.Errorf("%s %v, expected 40 although the search is from 100 on", f.Outcome, f.Rate)
+	}
+	if first := steps[0].Rate; first < asked.From {
+		t.Errorf("began at %v, below what is asked about", first)
+	}
+}
+
+// One hiccup breaks a step at each place of the search: none may decide it.
+func TestSearch_with_one_hiccup(t *testing.T) {
+	_, undisturbed := searched(t, asked, 1000, false, sharp(12_345))
+	for at := range undisturbed {
+		s, _ := searched(t, asked, 1000, false, func(step Step, n int) Seen {
+			seen := sharp(12_345)(step, n)
+			if n == at && seen.Held() {
+				seen.Used[0] = 8
+			}
+			return seen
+		})
+		if f := Fit(s.Seen()); f.Outcome != Found || math.Abs(f.Rate/12_345-1) > 0.04 {
+			t.Errorf("a hiccup in step %d (%s at %v): %s %v", at, undisturbed[at].Kind, undisturbed[at].Rate, f.Outcome, f.Rate)
+		}
+	}
+}
+
+func TestSearch_does_disturbed_steps_again(t *testing.T) {
+	for name, every := range map[string]int{"one of three": 3, "one of two": 2, "all": 1} {
+		again := 0
+		s := NewSearch(asked, 1000, false, 1)
+		for n := 0; ; n++ {
+			step, more := s.Next()
+			if !more {
+				break
+			}
+			seen := sharp(12_345)(step, n)
+			seen.Kind, seen.Rate, seen.Due = step.Kind, step.Rate, uint64(step.Rate*step.Length.Seconds())
+			if seen.Disturbed = n%every == 0; seen.Disturbed {
+				seen.Used[0] = 5
+			}
+			if s.Saw(seen) {
+				again++
+			}
+		}
+		f := Fit(s.Seen())
+		if again == 0 || again > againAllMost {
+			t.Errorf("%s: %d steps done again", name, again)
+		}
+		if every == 3 && (f.Outcome != Found || math.Abs(f.Rate/12_345-1) > 0.03) {
+			t.Errorf("%s: %s %v", name, f.Outcome, f.Rate)
+		}
+		if every == 1 && f.Outcome == Found {
+			t.Errorf("%s: a capacity, %v, of a store that held nowhere", name, f.Rate)
+		}
+	}
+}
+
+func TestFit_leaves_out_steps_that_are_done_again(t *testing.T) {
+	s, _ := searched(t, asked, 1000, false, sharp(12_345))
+	seen := s.Seen()
+	want := Fit(seen)
+	with := append([]Seen{{Kind: Edge, Rate: 5000, Used: []float64{90, 90}, Again: true}}, seen...)
+	if got := Fit(with); got.Rate != want.Rate || got.Outcome != want.Outcome {
+		t.Errorf("%+v, expected %+v", got, want)
 	}
 }
 

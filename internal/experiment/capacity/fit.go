@@ -37,6 +37,9 @@ type Fitted struct {
 	Width float64
 	// Held is the rate of the step that confirms; 0: none held, or none was tried.
 	Held float64
+	// Outliers are steps that broke by far at rates at which later ones held by far. They are so few, or so
+	// short, that the objectives hold over all steps below the capacity: it is fitted without them.
+	Outliers int
 }
 
 // Resolution is how far apart, relatively, capacities of trials must be to be told apart by a search whose
@@ -47,28 +50,35 @@ const (
 	usedLeast = 0.02 // used of a limit, below which nothing more is learnt
 	usedMost  = 20.0
 
-	// byFar is how many times the limit, and which part of it, steps must use to contradict each other, and
-	// pairsMin how many pairs must.
-	byFar      = 3.0
-	pairsMin   = 2
-	apartAtAll = 1.1
+	// byFar is how many times the limit, and which part of it, steps must use to contradict each other.
+	byFar = 3.0
+	// A step that holds contradicts those at rates so many times lower: next to the capacity chance decides.
+	lowerBy = 1.03
+	// Steps that are contradicted are outliers where they are fewer than outliersMin, or where all steps up
+	// to the capacity keep the objectives together.
+	outliersMin = 2
+	apartAtAll  = 1.1
 	// collapses is which share of its capacity a store does above a cliff.
 	collapses = 0.8
 	widthUsed = 4
 	// A step asked too much of a store that did less than this share of it. So many such steps are needed
 	// to say that it does ever less, and to this share of what it did.
 	saturated    = 0.97
-	saturatedMin = 7
+	muchUsed     = 10.0 // of a limit, by such a step
+	saturatedMin = 8
 	fallsBelow   = 0.75
 )
 
 // Fit reads the steps of one trial.
 func Fit(seen []Seen) Fitted {
+	seen = slices.DeleteFunc(slices.Clone(seen), func(s Seen) bool { return s.Again })
 	f := Fitted{Outcome: Unfinished}
-	open := openSteps(seen)
-	if len(open) == 0 {
+	all := openSteps(seen)
+	if len(all) == 0 {
 		return f
 	}
+	open := withoutOutliers(all)
+	f.Outliers = len(all) - len(open)
 	for k := range open[0].Used {
 		at, _ := edge(open, func(s *Seen) float64 { return s.Used[k] })
 		f.Each = append(f.Each, at)
@@ -79,7 +89,9 @@ func Fit(seen []Seen) Fitted {
 	switch {
 	case f.Rate > 0:
 	case levels[len(levels)-1].used <= 1:
-		f.Outcome, f.Rate = AtLeast, highest
+		if f.Outcome, f.Rate = AtLeast, highest; unstable(seen) {
+			f.Outcome = Unstable
+		}
 		return f
 	case highest > apartAtAll*lowest.Rate: // it held far above rates at which it did not
 		f.Outcome, f.Rate = Unstable, highest
@@ -89,11 +101,54 @@ func Fit(seen []Seen) Fitted {
 		return f
 	}
 	f.Held = heldAt(seen)
-	f.Outcome = f.judge(seen)
-	if f.Outcome == Client {
+	if f.Outcome = f.judge(seen); f.Outcome == Client {
 		f.Rate = min(f.Rate, max(highest, 0))
 	}
 	return f
+}
+
+// withoutOutliers leaves out what later steps contradict. What is slower from some moment on breaks where it
+// had held, and never holds there again: it has none.
+func withoutOutliers(open []Seen) (kept []Seen) {
+	for i := range open {
+		if !contradicted(&open[i], open[i+1:], lowerBy) {
+			kept = append(kept, open[i])
+		}
+	}
+	return kept
+}
+
+// contradicted reports whether a step broke the objectives by far, and one of those after it held them by far
+// at a rate so many times as high, or higher.
+func contradicted(s *Seen, after []Seen, times float64) bool {
+	return s.Most() > byFar && slices.ContainsFunc(after, func(later Seen) bool {
+		return later.Kind != Closed && later.Rate >= times*s.Rate && later.Most() < 1/byFar
+	})
+}
+
+// unstable reports whether later steps contradict several, and what breaks by far below a rate that held by far
+// does so to so many operations that this alone breaks the objectives: it is slow too often to be left out.
+func unstable(seen []Seen) bool {
+	top := 0.0
+	for i := range seen {
+		if s := &seen[i]; s.Kind != Closed && len(s.Used) > 0 && s.Most() < 1/byFar {
+			top = max(top, s.Rate)
+		}
+	}
+	later, broke, due := 0, 0.0, 0.0
+	for i := range seen {
+		s := &seen[i]
+		if s.Kind == Closed || s.Kind == Overload || len(s.Used) == 0 || s.Rate > top {
+			continue
+		}
+		if contradicted(s, seen[i+1:], 1) {
+			later++
+		}
+		if due += float64(s.Due); s.Most() > byFar {
+			broke += float64(s.Due) * min(s.Most(), usedMost/2)
+		}
+	}
+	return later >= outliersMin && broke > due
 }
 
 // judge says what a rate at which objectives break is.
@@ -125,7 +180,7 @@ func (f *Fitted) judge(seen []Seen) Outcome {
 		return Client
 	case saturationFalls(seen):
 		return Declines
-	case contradicted(seen):
+	case unstable(seen):
 		return Unstable
 	case !low || !recovered:
 		return NoRecovery
@@ -151,45 +206,23 @@ func (f *Fitted) declined(seen []Seen) bool {
 }
 
 // saturationFalls reports whether the store did ever less in the steps that asked too much of it. What it
-// did in the first of these may be of before.
+// did in the first two of these may be of before.
 func saturationFalls(seen []Seen) bool {
 	var done []float64
 	for i := range seen {
-		if s := &seen[i]; s.Kind != Closed && s.Most() >= repeatBelow && s.Done < saturated*s.Rate {
+		if s := &seen[i]; s.Kind != Closed && s.Most() >= muchUsed && s.Done < saturated*s.Rate {
 			done = append(done, s.Done)
 		}
 	}
 	if len(done) < saturatedMin {
 		return false
 	}
-	done = done[1:]
+	done = done[2:]
 	third := len(done) / 3
 	early, late := slices.Clone(done[:third]), slices.Clone(done[len(done)-third:])
 	slices.Sort(early)
 	slices.Sort(late)
 	return late[third/2] < fallsBelow*early[third/2]
-}
-
-// contradicted reports whether steps broke the objectives by far, and others held them by far later on, at
-// the same rates or higher: pairs of them, each step in one. A store that is slower from some moment on
-// breaks where it had held, and never holds there again.
-func contradicted(seen []Seen) bool {
-	pairs, paired := 0, make([]bool, len(seen))
-	for i := range seen {
-		s := &seen[i]
-		if s.Kind == Closed || s.Kind == Overload || s.Most() <= byFar {
-			continue
-		}
-		for j := i + 1; j < len(seen); j++ {
-			later := &seen[j]
-			if !paired[j] && later.Kind != Closed && later.Rate >= s.Rate && later.Most() < 1/byFar {
-				pairs++
-				paired[j] = true
-				break
-			}
-		}
-	}
-	return pairs >= pairsMin
 }
 
 func holdsTried(seen []Seen) (tried int, confirmed bool) {
@@ -213,11 +246,9 @@ func heldAt(seen []Seen) (rate float64) {
 
 // openSteps are those that a capacity is fitted to: those around the edge, and those of the bracket.
 func openSteps(seen []Seen) (open []Seen) {
-	for _, kind := range []Kind{Edge, Bracket} {
-		for _, s := range seen {
-			if s.Kind == kind && len(s.Used) > 0 {
-				open = append(open, s)
-			}
+	for _, s := range seen {
+		if (s.Kind == Edge || s.Kind == Bracket) && len(s.Used) > 0 {
+			open = append(open, s)
 		}
 	}
 	return open
@@ -279,6 +310,15 @@ func passedElsewhere(levels []level, rate float64) bool {
 	return slices.ContainsFunc(levels, func(l level) bool {
 		return l.used <= 1.0/widthUsed && l.to >= at || l.used >= widthUsed && l.from <= at
 	})
+}
+
+// Passes returns the rate at which what steps used most of passes the limit, by a function that does not fall
+// with the rate; nil: it does not.
+func Passes(steps []Seen) *float64 {
+	if at := passes(isotonic(steps, (*Seen).Most), 1); at > 0 {
+		return &at
+	}
+	return nil
 }
 
 // passes returns the rate at which levels pass a part of the limit, on a straight line of logarithms

@@ -33,9 +33,14 @@ type Seen struct {
 	Rate float64
 	Used []float64 // of the limit of each objective, and last of what may be left unfinished
 	Done float64   // operations a second that ended well
+	Due  uint64    // operations that were due in the part that is judged
 	// ClientLate says that the client began operations so late that an objective broke, or may have, by
 	// that alone.
 	ClientLate bool
+	// Disturbed says that others took a part of the machine meanwhile, as it tells itself.
+	Disturbed bool
+	// Again says that the step was disturbed and is done again: it is not judged.
+	Again bool
 }
 
 // Most returns how much of its limit the step used of the objective that is nearest to breaking, or
@@ -52,10 +57,14 @@ func (s *Seen) Held() bool { return s.Most() <= 1 }
 
 const (
 	bracketShare = 0.5 // of a step's length
-	// repeatBelow is up to how much of a limit a bracketing step may use for it to be done again: one
-	// hiccup would lead the search away.
-	repeatBelow = 10.0
-	bracketedAt = 1.2 // hi ÷ lo at which a bracket is narrow enough
+	bracketedAt  = 1.2 // hi ÷ lo at which a bracket is narrow enough
+	// hopeless is which share of its rate a step does that is not tried again: no hiccup takes so much.
+	hopeless = 0.6
+	// A step that was disturbed is done again so often at most, and all of a search so often.
+	againMost    = 3
+	againAllMost = 20
+	// reopenMost is how often a bracket that turns out to be none is looked for again.
+	reopenMost  = 2
 	beside      = 1.05
 	firstRates  = 6
 	secondRates = 10
@@ -72,7 +81,11 @@ const (
 	// operationsMost bounds a step, whose every operation takes memory.
 	operationsMost = 4e6
 	lengthLeast    = 200 * time.Millisecond
-	stepsMost      = 50
+	stepsMost      = 64
+	// belowFrom is how far below the lowest rate that is asked about a search goes where that breaks, and
+	// operationsLeast how many operations its longest step has there at least.
+	belowFrom       = 1.0 / 64
+	operationsLeast = 20
 )
 
 // holdShares are at which shares of the capacity the last step is tried, one after the other.
@@ -94,9 +107,14 @@ type Search struct {
 
 	rate     float64 // of the bracket
 	lo, hi   float64 // held, and did not; 0: none yet
-	repeated bool
+	repeated bool    // the last step of the bracket, of Low or of Recovery
+	reopened int
 	held     float64 // the highest rate that held before any did not
 	holds    int     // that were tried
+
+	now      Step // that is being done
+	again    int  // times that it was disturbed
+	againAll int
 }
 
 type stage int
@@ -122,42 +140,85 @@ func NewSearch(asked Asked, start float64, quick bool, seed uint64) *Search {
 
 // Next returns the next step; false: the search is over.
 func (s *Search) Next() (Step, bool) {
-	if len(s.seen) >= stepsMost {
+	if s.again > 0 {
+		return s.now, true
+	}
+	if len(s.seen)+s.againAll >= stepsMost {
 		s.stage = over
 	}
 	for s.stage != over {
-		if s.stage == bracketing {
-			return s.step(Bracket, s.rate), true
-		}
-		if len(s.queue) > 0 {
-			next := s.queue[0]
-			s.queue = s.queue[1:]
-			return next, true
+		switch {
+		case s.stage == bracketing:
+			s.now = s.step(Bracket, s.rate)
+			return s.now, true
+		case len(s.queue) > 0:
+			s.now, s.queue = s.queue[0], s.queue[1:]
+			return s.now, true
 		}
 		s.advance()
 	}
 	return Step{}, false
 }
 
-// Saw tells what the last step saw.
-func (s *Search) Saw(seen Seen) {
+// Saw tells what the last step saw. It reports whether the step is done again, and this one not judged:
+// others took a part of the machine. Around the edge that goes for steps that held too, as the capacity
+// would come out too high where only those that broke are done again.
+func (s *Search) Saw(seen Seen) (again bool) {
+	if seen.Disturbed && (seen.Kind == Edge || !seen.Held()) && s.again < againMost && s.againAll < againAllMost {
+		s.again, s.againAll = s.again+1, s.againAll+1
+		return true
+	}
+	s.again = 0
 	s.seen = append(s.seen, seen)
 	switch s.stage {
 	case bracketing:
 		s.bracket(seen)
+	case firstRound, secondRound:
+		if s.doubtful(seen) {
+			s.queue = append(s.queue, s.step(Edge, seen.Rate))
+		}
+	case atLow, overloaded:
+		if seen.Kind != Overload && !seen.Held() && !s.repeated {
+			s.repeated = true
+			s.queue = append([]Step{s.now}, s.queue...)
+			return false
+		}
+		s.repeated = false
 	case holding:
 		if !seen.Held() && s.holds < len(holdShares) {
 			s.hold()
 		}
 	}
+	return false
 }
 
-// Seen are all steps so far.
+// Seen are all steps so far that are judged.
 func (s *Search) Seen() []Seen { return s.seen }
 
-// bracket takes a step of the bracket, and sets the next rate.
+// doubtful reports whether a step broke by far at a rate at which, or above which, one held by far before:
+// it is tried once more, at the end of its round.
+func (s *Search) doubtful(seen Seen) bool {
+	held := false
+	for i := range s.seen[:len(s.seen)-1] {
+		before := &s.seen[i]
+		if before.Kind == Edge && before.Rate == seen.Rate {
+			return false
+		}
+		held = held || before.Rate >= seen.Rate && before.Most() < 1/byFar
+	}
+	return held && seen.Most() > byFar
+}
+
+// least is the lowest rate that is tried.
+func (s *Search) least() float64 {
+	longest := lengthMost * s.asked.Step.Seconds()
+	return min(max(belowFrom*s.asked.From, operationsLeast/longest), s.asked.From)
+}
+
+// bracket takes a step of the bracket, and sets the next rate. A rate is broken where two steps at it
+// are: one hiccup would lead the search away.
 func (s *Search) bracket(seen Seen) {
-	if !seen.Held() && seen.Most() < repeatBelow && !s.repeated {
+	if !seen.Held() && !s.repeated && seen.Done > hopeless*seen.Rate {
 		s.repeated = true
 		return
 	}
@@ -170,12 +231,12 @@ func (s *Search) bracket(seen Seen) {
 		s.hi = s.rate
 	}
 	switch {
-	case s.hi == 0 && s.rate >= s.asked.To, s.lo == 0 && s.rate <= s.asked.From:
+	case s.hi == 0 && s.rate >= s.asked.To, s.lo == 0 && s.rate <= s.least():
 		s.stage = over // it holds at all rates, or at none
 	case s.hi == 0:
 		s.rate = min(2*s.rate, s.asked.To)
 	case s.lo == 0:
-		s.rate = max(s.rate/2, s.asked.From)
+		s.rate = s.below()
 	case s.hi/s.lo > bracketedAt:
 		s.rate = math.Sqrt(s.lo * s.hi)
 	case s.quick:
@@ -186,11 +247,41 @@ func (s *Search) bracket(seen Seen) {
 	}
 }
 
+// below is the rate after one that broke, where none has held yet. The lowest that is asked about is tried
+// before lower ones.
+func (s *Search) below() float64 {
+	if s.rate > s.asked.From {
+		return max(s.rate/2, s.asked.From)
+	}
+	return max(s.rate/2, s.least())
+}
+
+// reopen looks for a bracket again where the steps around the edge all held, or all broke.
+func (s *Search) reopen(found Outcome) bool {
+	if s.reopened >= reopenMost {
+		return false
+	}
+	switch {
+	case found == AtLeast && s.hi*beside < s.asked.To:
+		s.lo, s.hi, s.rate = s.hi, 0, min(bracketedAt*bracketedAt*s.hi, s.asked.To)
+	case found == Below && s.lo > s.least():
+		s.hi, s.lo, s.rate = s.lo, 0, max(s.lo/bracketedAt/bracketedAt, s.least())
+	default:
+		return false
+	}
+	s.reopened++
+	s.stage = bracketing
+	return true
+}
+
 // advance goes on to the next stage once the steps of one are done.
 func (s *Search) advance() {
 	found := Fit(s.seen)
 	switch s.stage {
 	case firstRound:
+		if s.reopen(found.Outcome) {
+			return
+		}
 		s.stage = secondRound
 		if found.Rate > 0 {
 			half := min(max(found.Width, narrowMin), narrowMax)
@@ -199,7 +290,7 @@ func (s *Search) advance() {
 	case secondRound:
 		s.stage = atLow
 		if s.held > 0 && found.Rate < contradicts*s.held {
-			s.queue = []Step{s.step(Low, max(lowShare*s.held, s.asked.From))}
+			s.queue = []Step{s.step(Low, max(lowShare*s.held, s.least()))}
 		}
 	case atLow:
 		s.stage = overloaded
@@ -229,7 +320,7 @@ func (s *Search) hold() {
 func (s *Search) spread(n int, low, high float64) {
 	for i := range n {
 		rate := low * math.Pow(high/low, float64(i)/float64(n-1))
-		s.queue = append(s.queue, s.step(Edge, min(max(rate, s.asked.From), s.asked.To)))
+		s.queue = append(s.queue, s.step(Edge, min(max(rate, s.least()), s.asked.To)))
 	}
 	s.random.Shuffle(n, func(i, j int) { s.queue[i], s.queue[j] = s.queue[j], s.queue[i] })
 }

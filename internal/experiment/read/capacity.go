@@ -11,7 +11,7 @@ import (
 // CapacityFile is a search for the highest rate at which objectives hold.
 type CapacityFile struct {
 	Objective ObjectivesForm `yaml:"objective" jsonschema_description:"What must hold: p99 < 5ms, mean < 800us, errors < 0.1%, misses < 1%; one, or a list. Latencies count from the due time."`
-	From      *float64       `yaml:"from" jsonschema_description:"The lowest rate, in operations a second, that is tried. Default: 10."`
+	From      *float64       `yaml:"from" jsonschema_description:"The lowest rate, in operations a second, that is asked about: where it breaks, lower ones are tried, down to a 64th. Default: 10."`
 	To        *float64       `yaml:"to" jsonschema_description:"The highest rate that is tried. Default: no limit."`
 	Step      DurationForm   `yaml:"step" jsonschema_description:"How long a step at one rate goes on at least; longer where its percentile needs that. Default: 2s."`
 	Hold      DurationForm   `yaml:"hold" jsonschema_description:"How long the last step goes on, which confirms. Default: 10s."`

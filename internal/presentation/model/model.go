@@ -27,6 +27,7 @@ type Result struct {
 
 	Tables   []Table           `json:"tables"`            // strongest class first; in it the experiment's cells, then phases
 	Effects  []Effect          `json:"effects,omitempty"` // of the axes of a factorial
+	Scaling  []Scaling         `json:"scaling,omitempty"` // of stores over an axis of load or size, where a law explains it
 	Findings []finding.Finding `json:"findings"`          // gravest first
 	Groups   []Group           `json:"groups"`            // the findings folded: one line a cause, gravest first
 
@@ -44,6 +45,12 @@ type Result struct {
 type Effect struct {
 	Run string `json:"run"`
 	facts.Effect
+}
+
+// Scaling is how a store of a run scales.
+type Scaling struct {
+	Run string `json:"run"`
+	facts.Scaling
 }
 
 // PowerCuts is what cuts have shown of an arm in a class.

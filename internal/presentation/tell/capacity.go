@@ -37,7 +37,16 @@ func capacitiesOf(tables []*facts.Table) (messages []finding.Message) {
 		if p := limitsIn(t, searched); len(p.Stores) > 0 {
 			add(p)
 		}
+		if p := kneesIn(t, found); len(p.Stores) > 0 {
+			add(p)
+		}
+		if p := stepsIn(t, searched); p.Again+p.Outliers > 0 {
+			add(p)
+		}
 		if p := closedIn(t, found); len(p.Stores) > 0 {
+			add(p)
+		}
+		for _, p := range unsaidIn(t, searched) {
 			add(p)
 		}
 	}
@@ -90,7 +99,8 @@ func heldIn(t *facts.Table, rows []*facts.Row) finding.CapacityHeldParams {
 }
 
 var limitWords = map[facts.LimitKind]string{
-	facts.LimitClient: "the client", facts.LimitMachine: "the machine's CPUs", facts.LimitServer: "the server's CPU", facts.LimitNone: "none is seen",
+	facts.LimitClient: "the client", facts.LimitMachine: "the machine's CPUs", facts.LimitServer: "the server's CPU",
+	facts.LimitDisk: "the disk", facts.LimitPool: "the pool of handles", facts.LimitNetwork: "the network", facts.LimitNone: "none is seen",
 }
 
 func limitsIn(t *facts.Table, rows []*facts.Row) finding.CapacityLimitsParams {
@@ -107,7 +117,51 @@ func limitsIn(t *facts.Table, rows []*facts.Row) finding.CapacityLimitsParams {
 		if l.CPUs > 0 {
 			used += fmt.Sprintf(", of %d", l.CPUs)
 		}
+		used += besideCPUs(&l)
 		p.Stores = append(p.Stores, fmt.Sprintf("%s: %s (%s)", r.Arm, limitWords[l.Kind], used))
+	}
+	return p
+}
+
+const usedSeen = 0.01 // share of a disk's time, of an interface's speed or of threads' time that is told
+
+// besideCPUs is what was used of the disk, the pool and the network, as far as it is worth a word.
+func besideCPUs(l *facts.CapacityLimit) (used string) {
+	if l.DiskBusy != nil && *l.DiskBusy >= usedSeen {
+		used += fmt.Sprintf("; disk busy %s", format.Percent(*l.DiskBusy))
+		if l.DiskRequests != nil {
+			used += fmt.Sprintf(" at %s requests", format.Rate(*l.DiskRequests))
+		}
+	}
+	if l.Waited != nil && *l.Waited >= usedSeen {
+		used += fmt.Sprintf("; wait for a handle %s", format.Percent(*l.Waited))
+	}
+	if l.LinkBusy != nil && *l.LinkBusy >= usedSeen {
+		used += fmt.Sprintf("; network %s", format.Percent(*l.LinkBusy))
+	}
+	return used
+}
+
+func kneesIn(t *facts.Table, rows []*facts.Row) finding.CapacityKneeParams {
+	p := finding.CapacityKneeParams{Place: t.Place(), Metric: "p99"}
+	for _, o := range t.Work.Capacity.Objectives {
+		if o.Metric == capacity.Percentile {
+			p.Metric = format.Quantile(o.Quantile)
+			break
+		}
+	}
+	for _, r := range rows {
+		if knee := r.Capacity.Knee; knee != nil && *knee < r.Rate.Value {
+			p.Stores = append(p.Stores, fmt.Sprintf("%s %s (%s of its capacity)", r.Arm, format.Rate(*knee), format.Percent(*knee/r.Rate.Value)))
+		}
+	}
+	return p
+}
+
+func stepsIn(t *facts.Table, rows []*facts.Row) finding.CapacityStepsParams {
+	p := finding.CapacityStepsParams{Place: t.Place()}
+	for _, r := range rows {
+		p.Again, p.Outliers = p.Again+r.Capacity.Again, p.Outliers+r.Capacity.Outliers
 	}
 	return p
 }
@@ -129,4 +183,33 @@ func closedIn(t *facts.Table, rows []*facts.Row) finding.CapacityClosedParams {
 		p.Stores = append(p.Stores, fmt.Sprintf("%s (%s its capacity)", text, format.Factor(*c.ClosedRate/r.Rate.Value)))
 	}
 	return p
+}
+
+// unsaidIn says what the capacities of a table do not say.
+func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidParams) {
+	var shared, tuned, plain []string
+	for _, r := range rows {
+		if cpus := r.Capacity.Limit.ServerCPUs; cpus != nil && *cpus > 0 { // only processes of this machine are seen to use any
+			shared = append(shared, r.Arm)
+		}
+		switch {
+		case r.Store < 0:
+		case len(t.Run.Experiment.Stores[r.Store].Options) > 0:
+			tuned = append(tuned, r.Arm)
+		default:
+			plain = append(plain, r.Arm)
+		}
+	}
+	if len(shared) > 0 {
+		all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidShared, Place: t.Place(), Stores: shared})
+	}
+	if len(t.Work.Mix) == 1 {
+		for operation := range t.Work.Mix {
+			all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidOne, Place: t.Place(), Operation: operation})
+		}
+	}
+	if len(tuned) > 0 && len(plain) > 0 {
+		all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidTuned, Place: t.Place(), Stores: tuned, Beside: plain})
+	}
+	return all
 }

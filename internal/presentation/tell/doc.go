@@ -2,7 +2,7 @@
 // with, and the one screen. It judges nothing: what is grave, ranked or tied is known before.
 //
 //  1. result.go, notes.go, conditions.go, stores.go, plots.go  tables, trials, stores and plots
-//  2. sections.go, answers.go, verdict.go, effects.go, screen.go  the one screen
+//  2. sections.go, answers.go, verdict.go, effects.go, scaling.go, screen.go  the one screen
 //
 // The JSON form and every format show what is in the result and nothing else. It writes no sentence,
 // but passes messages of package finding.

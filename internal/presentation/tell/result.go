@@ -107,6 +107,9 @@ func (b *builder) add(run *record.Run) []*facts.Table {
 	for _, e := range facts.EffectsOf(tables) {
 		r.Effects = append(r.Effects, model.Effect{Run: run.Header.ID, Effect: e})
 	}
+	for _, s := range facts.ScalingOf(tables) {
+		r.Scaling = append(r.Scaling, model.Scaling{Run: run.Header.ID, Scaling: s})
+	}
 	for _, f := range found {
 		if more := len(f.Evidence) - EvidenceLimit; more > 0 {
 			f.Evidence, f.More = f.Evidence[:EvidenceLimit:EvidenceLimit], f.More+more

@@ -54,6 +54,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 		s.Trust = append(s.Trust, together(r, g, all))
 	}
 	s.Answer = append(s.Answer, EffectLines(r.Effects)...)
+	s.Answer = append(s.Answer, scalingOf(r.Scaling)...)
 	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, listMax), atMost(s.NotClear, listMax), atMost(s.Trust, listMax)
 	s.Next = s.Next[:min(len(s.Next), nextMax)]
 	return s

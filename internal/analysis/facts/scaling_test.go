@@ -1,0 +1,56 @@
+package facts_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/analysis/stat"
+	"assay/internal/experiment"
+)
+
+// threadsAndMemory are tables whose rate follows the universal law over threads, at each memory limit.
+func threadsAndMemory(sigma, kappa float64) []*facts.Table {
+	noise := []float64{0, 0.01, -0.008}
+	return factorialTables([]int{1, 2, 4, 8, 16, 32}, []int64{0, 1 << 30}, func(threads int, memory int64, block int) float64 {
+		n := float64(threads)
+		return 10_000 * n / (1 + sigma*(n-1) + kappa*n*(n-1)) * math.Exp(noise[(block+threads+int(memory>>30))%3])
+	})
+}
+
+func TestScalingOverThreads(t *testing.T) {
+	all := facts.ScalingOf(threadsAndMemory(0.05, 0.002))
+	if len(all) != 2 {
+		t.Fatalf("%d laws, expected one at each memory limit: %+v", len(all), all)
+	}
+	for i, s := range all {
+		if s.Law != stat.Universal || s.Axis != "threads" || len(s.Sizes) != 6 || math.Abs(s.Sigma-0.05) > 0.02 {
+			t.Errorf("%+v", s)
+		}
+		if s.Peak < s.PeakIn.Low || s.Peak > s.PeakIn.High || math.Abs(s.Peak-21.8) > 3 {
+			t.Errorf("peak %v in %+v, expected 21.8", s.Peak, s.PeakIn)
+		}
+		if !strings.Contains(s.Case, []string{"memory limit 1 GiB", "no memory limit"}[i]) {
+			t.Errorf("case %q", s.Case)
+		}
+	}
+}
+
+// Rates that the experiment sets, and sizes of data, follow no law of load.
+func TestScalingIsOfLoadAlone(t *testing.T) {
+	tables := threadsAndMemory(0.05, 0.002)
+	for _, table := range tables {
+		table.Open = true
+	}
+	if all := facts.ScalingOf(tables); len(all) > 0 {
+		t.Errorf("open load: %+v", all)
+	}
+	tables = threadsAndMemory(0.05, 0.002)
+	for _, table := range tables {
+		table.Parameters = experiment.Cell{Durability: "D1", Threads: 4, Records: uint64(1000 * table.Parameters.Threads), Handles: experiment.Shared, MemoryLimit: table.Parameters.MemoryLimit}
+	}
+	if all := facts.ScalingOf(tables); len(all) > 0 {
+		t.Errorf("records: %+v", all)
+	}
+}

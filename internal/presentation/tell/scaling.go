@@ -1,0 +1,44 @@
+package tell
+
+import (
+	"assay/internal/analysis/facts"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/presentation/model"
+)
+
+// scalingLinesMax is how many stores the one screen tells of.
+const scalingLinesMax = 6
+
+// axisNames are the axes of load and size as sentences have them.
+var axisNames = map[string]string{"server.count": "nodes"}
+
+// scalingOf says of each store that scales by a law what it comes to.
+func scalingOf(all []model.Scaling) (messages []finding.Message) {
+	for i := range all {
+		if len(messages) == scalingLinesMax {
+			break
+		}
+		messages = append(messages, finding.New(scalingTold(&all[i].Scaling)))
+	}
+	return messages
+}
+
+func scalingTold(s *facts.Scaling) finding.ScalingParams {
+	place := s.Phase + " (" + s.Class + ")"
+	if s.Case != "" {
+		place = s.Phase + " (" + s.Class + ", " + s.Case + ")"
+	}
+	p := finding.ScalingParams{Arm: s.Arm, Place: place, Axis: s.Axis, Law: string(s.Law), Largest: s.Sizes[len(s.Sizes)-1],
+		Sigma: s.Sigma, SigmaLow: s.SigmaIn.Low, SigmaHigh: s.SigmaIn.High}
+	if name := axisNames[s.Axis]; name != "" {
+		p.Axis = name
+	}
+	for _, r := range s.Residuals {
+		p.Off = max(p.Off, r, -r)
+	}
+	if s.Law == stat.Universal && s.Peak > 0 {
+		p.Peak, p.PeakLow, p.PeakHigh, p.PeakRate = s.Peak, s.PeakIn.Low, s.PeakIn.High, s.PeakRate
+	}
+	return p
+}
