@@ -103,6 +103,9 @@ type Description struct {
 	// that of the option's default. "": none is.
 	BatchBytesOption string `json:"batch_bytes_option,omitempty"`
 
+	// MultiGetMax: keys in one [MultiGetter] call; 0: no limit but memory.
+	MultiGetMax int `json:"multi_get_max,omitempty"`
+
 	// TokenIndexes: a text column may have an index of kind [TokenIndex]; otherwise Define refuses it.
 	TokenIndexes bool `json:"token_indexes,omitempty"`
 
@@ -196,6 +199,7 @@ type Variant struct {
 	KeyText     bool   `json:"key_text,omitempty"`
 	KeyBytesMax int    `json:"key_bytes_max,omitempty"` // 0: as without it
 	Eventual    bool   `json:"eventual,omitempty"`
+	NoMultiGet  bool   `json:"no_multi_get,omitempty"` // its handles are no [MultiGetter]
 }
 
 // Abilities are what an open store can do beyond get, put and delete.
@@ -216,6 +220,7 @@ type Abilities struct {
 	Async          bool `json:"async,omitempty"`
 	DeletePrefix   bool `json:"delete_prefix,omitempty"`
 	Expire         bool `json:"expire,omitempty"`
+	MultiGet       bool `json:"multi_get,omitempty"`
 }
 
 // List returns the names of the abilities that are there.
@@ -229,7 +234,7 @@ func (a Abilities) List() []string {
 		{"sync", a.Sync}, {"inspect", a.Inspect}, {"records", a.Records}, {"query", a.Query}, {"count", a.Count},
 		{"modify", a.Modify}, {"delete_query", a.DeleteQuery}, {"increment", a.Increment}, {"explain", a.Explain}, {"async", a.Async},
 		{"delete_prefix", a.DeletePrefix},
-		{"expire", a.Expire},
+		{"expire", a.Expire}, {"multi_get", a.MultiGet},
 	} {
 		if ability.has {
 			names = append(names, ability.name)
@@ -257,6 +262,7 @@ func Probe(s Store, h Handle) Abilities {
 	_, a.Async = s.(Asynchronous)
 	_, a.DeletePrefix = h.(PrefixDeleter)
 	_, a.Expire = h.(Expirer)
+	_, a.MultiGet = h.(MultiGetter)
 	return a
 }
 
@@ -440,6 +446,7 @@ func (d Description) WithOptions(given map[string]string) (Description, error) {
 			continue
 		}
 		d.KeyText, d.Eventual = d.KeyText || v.KeyText, d.Eventual || v.Eventual
+		d.Abilities.MultiGet = d.Abilities.MultiGet && !v.NoMultiGet
 		if v.KeyBytesMax > 0 {
 			d.KeyBytesMax = v.KeyBytesMax
 		}

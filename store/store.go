@@ -137,6 +137,17 @@ type Expirer interface {
 	PutFor(key, value []byte, ttl time.Duration) error
 }
 
+// MultiGetter is a [Handle] that can read several records in one call of the store's own.
+type MultiGetter interface {
+	// MultiGet sets values[i] to the value of keys[i], and to nil where that key is not there. Both lists
+	// have the same length, no key stands in keys twice, and values holds nil alone before. A value may stand
+	// in buf (not nil, whose length is 0 and whose capacity the driver may use and outgrow) or in memory of the store
+	// that stays unchanged until the handle's next call; the empty value is not nil. calls is how many
+	// requests it took: one, or one for each server or slot that has some of the keys. Where some can't be
+	// read it returns an error, and values mean nothing.
+	MultiGet(keys, values [][]byte, buf []byte) (calls int, err error)
+}
+
 // Syncer is a [Store] that can be told to make everything acknowledged durable.
 type Syncer interface {
 	// Sync returns once every acknowledged write survives a power cut.

@@ -18,7 +18,7 @@ func (s *script) recordAll() {
 	s.flags |= trace.FlagHistory
 	for i := range s.threads {
 		for p, e := range s.threads[i].Entries {
-			if e.Operation().OneKey() && !e.Grows() || e.Operation() == trace.Batch {
+			if e.Operation().OneKey() && !e.Grows() || e.Operation().HasMembers() {
 				s.threads[i].Entries[p] = e.Record()
 			}
 		}
@@ -65,10 +65,16 @@ func historyRule(b *bench) error {
 			}
 		}
 	}
+	if opened.Abilities.MultiGet {
+		for round := range uint64(4) {
+			s.do(0, trace.Upsert, base+round, int(70+round))
+			s.multiRead(0, base+3, base+4, base+5, base+round%3) // the last is there
+		}
+	}
 	s.recordAll()
 	// One key is left out: its operations must not be recorded.
 	for p, e := range s.threads[0].Entries {
-		if e.Index() == base+keys-1 && !e.IsMember() && e.Operation() != trace.Batch {
+		if e.Index() == base+keys-1 && !e.IsMember() && !e.Operation().HasMembers() {
 			s.threads[0].Entries[p] = e &^ trace.Entry(0).Record()
 		}
 	}
@@ -100,7 +106,7 @@ func (b *bench) auditHistory(r *ran) {
 	for thread := range r.file.Threads {
 		var expected []uint64
 		for sequence := range r.sample.Acknowledged[thread] {
-			if e, _ := r.file.Threads[thread].EntryAt(sequence); e.IsRecorded() && e.Operation() != trace.Batch {
+			if e, _ := r.file.Threads[thread].EntryAt(sequence); e.IsRecorded() && !e.Operation().HasMembers() {
 				expected = append(expected, sequence)
 			}
 		}
@@ -127,7 +133,7 @@ func (b *bench) auditHistory(r *ran) {
 	}
 }
 
-// sameBatch reports whether two records are of one batch.
+// sameBatch reports whether two records are of one batch or multi-read.
 func (r *ran) sameBatch(thread int, one, other counters.Recorded) bool {
 	e, _ := r.file.Threads[thread].EntryAt(other.Sequence())
 	return e.IsMember() && one.BeginNS == other.BeginNS && one.EndNS == other.EndNS

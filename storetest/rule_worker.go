@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -135,6 +136,7 @@ func abilitiesRule(b *bench) error {
 		{opened.Abilities.Scan, trace.Scan}, {opened.Abilities.Batch, trace.Batch}, {opened.Abilities.Add, trace.Add},
 		{opened.Abilities.CompareAndSwap, trace.CompareAndSwap}, {opened.Abilities.Query, trace.Query}, {opened.Abilities.Count, trace.Count},
 		{opened.Abilities.Modify, trace.Modify}, {opened.Abilities.Increment, trace.Increment},
+		{opened.Abilities.MultiGet, trace.MultiRead},
 	} {
 		if ability.has {
 			continue // its own rule tries it
@@ -143,6 +145,8 @@ func abilitiesRule(b *bench) error {
 		switch ability.operation {
 		case trace.Batch:
 			s.batch(0, write{trace.Insert, 0, 24})
+		case trace.MultiRead:
+			s.multiRead(0, 0, 1)
 		case trace.Query:
 			s.do(0, trace.Query, 0, 0)
 		case trace.Count:
@@ -161,6 +165,10 @@ func abilitiesRule(b *bench) error {
 				return err
 			}
 			continue
+		}
+		var told *control.Error
+		if ability.operation == trace.MultiRead && errors.As(err, &told) && told.Class == control.ClassBadRequest {
+			continue // the worker does not know the operation
 		}
 		if err := b.judgeRefusal("a trace with "+ability.operation.String()+", which the store can't do,", control.ClassRefused, err); err != nil {
 			return err

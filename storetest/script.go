@@ -56,7 +56,7 @@ func (s *script) classOf(o trace.Operation, amount int) uint8 {
 	return s.sizeClass(amount)
 }
 
-// sizeClass returns the class of an amount: a value's length, a scan's records, a batch's members.
+// sizeClass returns the class of an amount: a value's length, a scan's records, a batch's or multi-read's members.
 func (s *script) sizeClass(amount int) uint8 { return s.sizeClassFor(amount, 0) }
 
 // sizeClassFor returns the class of a value that lives for so many ms.
@@ -107,6 +107,14 @@ func (s *script) batch(thread int, writes ...write) {
 	s.do(thread, trace.Batch, 0, len(writes))
 	for _, w := range writes {
 		s.append(thread, trace.MakeEntry(w.operation, w.index, s.classOf(w.operation, w.length), false).Member())
+	}
+}
+
+// multiRead appends a call that reads these keys.
+func (s *script) multiRead(thread int, indexes ...uint64) {
+	s.do(thread, trace.MultiRead, 0, len(indexes))
+	for _, index := range indexes {
+		s.append(thread, trace.MakeEntry(trace.Read, index, 0, false).Member())
 	}
 }
 

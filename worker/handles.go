@@ -105,7 +105,7 @@ func (h *handles) abilities(d store.Description) store.Abilities {
 	}
 	a := d.Abilities
 	a.Scan, a.Query, a.Count, a.Explain = false, false, false, false
-	a.Modify, a.DeleteQuery, a.Increment = false, false, false
+	a.Modify, a.DeleteQuery, a.Increment, a.MultiGet = false, false, false, false
 	return a
 }
 

@@ -18,7 +18,12 @@ func (t *thread) remember(beginNS, endNS int64, sequence uint64, position int, o
 		t.rememberFind(begin, end, sequence, entry.Operation(), outcome)
 		return
 	}
-	if entry.Operation() != trace.Batch {
+	switch entry.Operation() {
+	case trace.Batch:
+	case trace.MultiRead:
+		t.rememberMany(begin, end, sequence, entry, position)
+		return
+	default:
 		t.append(counters.MakeRecorded(begin, end, sequence, outcome, t.saw))
 		return
 	}

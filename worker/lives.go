@@ -51,16 +51,24 @@ func (s *session) newLives(t *thread) *lives {
 // gone is the text of a read that finds nothing within the time of a value.
 const gone = "a record was gone before its time"
 
-// judge holds a read against the record's time, and returns its outcome. A store that says of itself
-// that it removed records may have removed this one: what is early is then told from that by its count.
+// judge holds a read against the record's time, and returns its outcome.
 func (l *lives) judge(t *thread, index uint64, before counters.Life, outcome counters.Outcome, beginNS, endNS int64) counters.Outcome {
+	held := l.hold(index, before, outcome, beginNS, endNS)
+	if held != outcome {
+		t.note(trace.Read, held, gone)
+	}
+	return held
+}
+
+// hold is judge without a message. A store that says of itself that it removed records may have removed
+// this one: what is early is then told from that by its count.
+func (l *lives) hold(index uint64, before counters.Life, outcome counters.Outcome, beginNS, endNS int64) counters.Outcome {
 	if !l.judges || outcome > counters.Lost && outcome != counters.Wrong {
 		return outcome
 	}
 	found := outcome == counters.OK || outcome == counters.Wrong
 	verdict := l.tally.Judge(before, l.Of(index), found, l.originNS+beginNS, l.originNS+endNS, l.earlyNS, l.lateNS)
 	if verdict == counters.LifeEarly && outcome == counters.Miss {
-		t.note(trace.Read, counters.Lost, gone)
 		return counters.Lost
 	}
 	return outcome
@@ -93,6 +101,8 @@ func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence u
 		before := l.Of(index)
 		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
 		outcome = l.judge(t, index, before, outcome, begin, now)
+	case o == trace.MultiRead:
+		return t.multiReadLiving(begin, entry, position, lap, slot)
 	case o == trace.Batch:
 		l.eachMember(t, entry, position, lap, func(_ trace.Operation, index uint64) { l.Begin(index) })
 		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)

@@ -32,6 +32,8 @@ func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int
 		return t.scanFrom(entry, index, slot)
 	case trace.Batch:
 		return t.applyBatch(entry, sequence, position, lap, slot)
+	case trace.MultiRead:
+		return t.multiRead(entry, position, lap, slot)
 	case trace.ReadModifyWrite:
 		return t.readModifyWrite(entry, index, sequence, slot)
 	case trace.CompareAndSwap:
@@ -159,11 +161,14 @@ func (t *thread) wrong(o trace.Operation, problem string, slot *counters.Slot) c
 	return counters.Wrong
 }
 
+// notThere is the text of a lost record.
+const notThere = "a record that was stored is not there"
+
 // notRead tells a miss that was to be expected from a lost value.
 func (t *thread) notRead(o trace.Operation, index uint64, err error) counters.Outcome {
 	outcome := t.failed(o, err)
 	if outcome == counters.Miss && index < t.phase.request.MustHitBelow {
-		t.note(o, counters.Lost, "a record that was stored is not there")
+		t.note(o, counters.Lost, notThere)
 		return counters.Lost
 	}
 	return outcome

@@ -24,7 +24,7 @@ func (t *thread) walkSampled() {
 	for operation := int64(0); ; operation++ {
 		entry := entries[position]
 		entriesDone := 1
-		if entry.Operation() == trace.Batch {
+		if entry.Operation().HasMembers() {
 			entriesDone += int(t.amounts[entry.SizeClass()])
 		}
 		index := entry.Index()

@@ -379,10 +379,13 @@ func (s *session) checkAbilities(t *trace.File) error {
 		missing := o == trace.Scan && !s.abilities.Scan || o == trace.Batch && !s.abilities.Batch ||
 			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap ||
 			o == trace.Query && !s.abilities.Query || o == trace.Count && !s.abilities.Count ||
-			o == trace.Modify && !s.abilities.Modify ||
+			o == trace.Modify && !s.abilities.Modify || o == trace.MultiRead && !s.abilities.MultiGet ||
 			o == trace.DeleteQuery && !s.abilities.DeleteQuery || o == trace.Increment && !s.abilities.Increment
 		if missing {
 			return refused("%s has no %s", s.hosted.description.Name, o)
+		}
+		if o == trace.MultiRead && s.record != nil {
+			return refused("records with columns are read one by one")
 		}
 		if o == trace.Modify && (s.record == nil || !s.record.Proves()) {
 			return badRequest("modify writes the proof column, and define named none")

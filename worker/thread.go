@@ -36,7 +36,8 @@ type thread struct {
 	buffer   []byte // what is got; grows to the longest value
 	old      []byte // what compare-and-swap takes to be there
 	writes   []store.Write
-	arena    []byte // keys and values of a batch
+	arena    []byte     // keys and values of a batch
+	many     multiState // of multi-reads
 	scan     scanState
 	record   *keyval.RecordShape // nil: values are plain
 	scratch  []byte              // a column, while a record is checked
@@ -70,6 +71,7 @@ type target struct {
 	modifier    store.Modifier
 	incrementer store.Incrementer
 	expirer     store.Expirer
+	multiGetter store.MultiGetter
 }
 
 func targetOf(h store.Handle) target {
@@ -84,6 +86,7 @@ func targetOf(h store.Handle) target {
 	t.modifier, _ = h.(store.Modifier)
 	t.incrementer, _ = h.(store.Incrementer)
 	t.expirer, _ = h.(store.Expirer)
+	t.multiGetter, _ = h.(store.MultiGetter)
 	return t
 }
 
@@ -113,6 +116,7 @@ func (s *session) newThread(p *phase, i int) *thread {
 		t.target = targetOf(h)
 	}
 	t.sizeBatch()
+	t.many.init(t)
 	t.scan.init(t)
 	if s.hosted.description.Kind == store.None {
 		if t.sample = make([]byte, valueBytesMax); t.record != nil {
@@ -242,7 +246,7 @@ func (t *thread) walk() {
 	for {
 		entry := entries[position]
 		entriesDone := 1
-		if entry.Operation() == trace.Batch {
+		if entry.Operation().HasMembers() {
 			entriesDone += int(t.amounts[entry.SizeClass()])
 		}
 		var due int64
@@ -439,5 +443,8 @@ func (t *thread) noHandle(o trace.Operation, err error) counters.Outcome {
 		outcome = counters.Timeout
 	}
 	t.note(o, outcome, "opening a handle: "+err.Error())
+	if o == trace.MultiRead {
+		t.many.failed(outcome, counters.ObservedNotRead)
+	}
 	return outcome
 }

@@ -6,6 +6,7 @@
 //	thread.go   the measured loop
 //	lanes.go    the same for asynchronous handles: one OS thread drives many connections
 //	operate.go  one operation of each kind
+//	multiread.go  several records in one call
 //	check.go    is a value that was read one that was written there?
 //	handles.go  one handle for all, one each, a pool, a new one each time
 //	define.go   records with columns, and query.go: finding and counting them by one

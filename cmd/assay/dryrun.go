@@ -89,7 +89,7 @@ func planOf(loaded *read.Loaded, unasked []string, place string) planned {
 }
 
 func plannedPhaseOf(e *experiment.Experiment, part experiment.Phase) plannedPhase {
-	p := plannedPhase{Name: part.Name, Load: part.Load, Mix: part.Mix, Order: part.Order.Distribution, Batch: part.Batch, Rate: part.Rate,
+	p := plannedPhase{Name: part.Name, Load: part.Load, Mix: part.Mix, Order: part.Order.Distribution, Batch: part.Batch, MultiRead: part.MultiRead, Rate: part.Rate,
 		Arrivals: part.Arrivals, Seconds: part.Lasts().Seconds(), Operations: part.Operations, FromSeconds: part.From.Seconds(),
 		Unmeasured: part.Unmeasured, Optional: part.Optional}
 	for _, cell := range e.Cells {
@@ -273,6 +273,7 @@ func noteText(p experiment.Phase) string {
 	}
 	add(p.From > 0, "from "+p.From.String()+" on")
 	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
+	add(p.MultiRead > 1, fmt.Sprintf("%s a read", format.Plural(p.MultiRead, "key", "keys")))
 	add(p.Replay != nil, replayText(p))
 	add(p.Rate > 0 && p.Replay == nil, "open load, "+p.RateText()+", "+string(p.Arrivals)+" arrivals")
 	add(p.Think.Mean > 0, "think time "+p.Think.String())

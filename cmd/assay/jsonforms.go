@@ -55,6 +55,7 @@ type plannedPhase struct {
 	Order       string             `json:"order"`
 	Threads     []int              `json:"threads" jsonschema_description:"one for each cell"`
 	Batch       int                `json:"batch,omitempty"`
+	MultiRead   int                `json:"multi_read,omitempty" jsonschema_description:"keys that one call reads"`
 	Rate        float64            `json:"rate,omitempty" jsonschema_description:"operations a second of open load; absent: closed load"`
 	Arrivals    trace.Arrivals     `json:"arrivals,omitempty"`
 	Seconds     float64            `json:"seconds,omitempty"`

@@ -282,6 +282,31 @@ func (h *handle) fits(key, value []byte) error {
 	return nil
 }
 
+// MultiGet is one transaction, in which all keys are read.
+func (h *handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	txn := h.engine.NewTransaction(false)
+	defer txn.Discard()
+	for i, key := range keys {
+		item, err := txn.Get(key)
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		from := len(buf)
+		err = item.Value(func(value []byte) error {
+			buf = append(buf, value...)
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		values[i] = buf[from:len(buf):len(buf)]
+	}
+	return 1, nil
+}
+
 func (h *handle) Put(key, value []byte) error {
 	txn := h.engine.NewTransaction(true)
 	defer txn.Discard()

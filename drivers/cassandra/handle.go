@@ -18,17 +18,18 @@ type handle struct {
 }
 
 // statements are those of a keyspace's table.
-type statements struct{ get, put, putFor, delete, add, swap string }
+type statements struct{ get, getMany, put, putFor, delete, add, swap string }
 
 func (d *db) statements() *statements {
 	table := d.table(recordsTable)
 	return &statements{
-		get:    "SELECT v FROM " + table + " WHERE k = ?",
-		put:    "INSERT INTO " + table + " (k, v) VALUES (?, ?)",
-		putFor: "INSERT INTO " + table + " (k, v) VALUES (?, ?) USING TTL ?",
-		delete: "DELETE FROM " + table + " WHERE k = ?",
-		add:    "INSERT INTO " + table + " (k, v) VALUES (?, ?) IF NOT EXISTS",
-		swap:   "UPDATE " + table + " SET v = ? WHERE k = ? IF v = ?",
+		get:     "SELECT v FROM " + table + " WHERE k = ?",
+		getMany: "SELECT k, v FROM " + table + " WHERE k IN ?",
+		put:     "INSERT INTO " + table + " (k, v) VALUES (?, ?)",
+		putFor:  "INSERT INTO " + table + " (k, v) VALUES (?, ?) USING TTL ?",
+		delete:  "DELETE FROM " + table + " WHERE k = ?",
+		add:     "INSERT INTO " + table + " (k, v) VALUES (?, ?) IF NOT EXISTS",
+		swap:    "UPDATE " + table + " SET v = ? WHERE k = ? IF v = ?",
 	}
 }
 
@@ -97,6 +98,30 @@ func (h *handle) Get(key, buf []byte) ([]byte, error) {
 		return nil, store.ErrNotFound
 	}
 	return value, failure("get", err)
+}
+
+// MultiGet is one SELECT of several partitions, which the coordinator asks their replicas for. Its rows
+// come in any order.
+func (h *handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	positions := make(map[string]int, len(keys))
+	for i, key := range keys {
+		if err := check(key, nil); err != nil {
+			return 0, err
+		}
+		positions[string(key)] = i
+	}
+	rows := h.session.Query(h.statements.getMany, keys).Consistency(h.read).Iter()
+	var key, value []byte
+	for rows.Scan(&key, &value) {
+		i, asked := positions[string(key)]
+		if !asked {
+			return 0, errors.Join(errors.New("cassandra: multi-get: a row has another key"), rows.Close())
+		}
+		from := len(buf)
+		buf = append(buf, value...)
+		values[i] = buf[from:len(buf):len(buf)]
+	}
+	return 1, failure("multi-get", rows.Close())
 }
 
 func (h *handle) Put(key, value []byte) error {

@@ -65,6 +65,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax:    valueBytesMax,
 		BatchAtomic:      true,
 		BatchMax:         batchMax,
+		MultiGetMax:      batchMax,
 		BatchBytesMax:    batchBytesMax,
 		ConnectionsOwn:   2, // one of gRPC, one for the server's metrics
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),

@@ -54,6 +54,37 @@ func (h *handle) Get(key, _ []byte) ([]byte, error) {
 	return response.Kvs[0].Value, nil
 }
 
+// MultiGet is one transaction of as many ranges of one key.
+func (h *handle) MultiGet(keys, values [][]byte, _ []byte) (calls int, err error) {
+	operations := make([]clientv3.Op, len(keys))
+	for i, key := range keys {
+		if err := check(key, nil); err != nil {
+			return 0, err
+		}
+		operations[i] = clientv3.OpGet(string(key))
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	response, err := h.client.Txn(ctx).Then(operations...).Commit()
+	if err != nil {
+		return 0, failure("multi-get", err)
+	}
+	if len(response.Responses) != len(keys) {
+		return 0, fmt.Errorf("etcd: multi-get: %d answers to %d ranges", len(response.Responses), len(keys))
+	}
+	for i, answer := range response.Responses {
+		for _, record := range answer.GetResponseRange().Kvs {
+			if string(record.Key) != string(keys[i]) {
+				return 0, errors.New("etcd: multi-get: a range has another key")
+			}
+			if values[i] = record.Value; values[i] == nil {
+				values[i] = []byte{} // an empty value comes as nil
+			}
+		}
+	}
+	return 1, nil
+}
+
 func (h *handle) Put(key, value []byte) error {
 	if err := check(key, value); err != nil {
 		return err

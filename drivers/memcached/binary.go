@@ -33,6 +33,7 @@ const (
 	opNoop    opcode = 0x0a
 	opVersion opcode = 0x0b
 	opGetK    opcode = 0x0c // its answer has the key
+	opGetKQ   opcode = 0x0d // likewise, and a key that is not there has no answer
 	opStat    opcode = 0x10
 	opLogins  opcode = 0x20 // SASL: its mechanisms
 	opLogin   opcode = 0x21 // SASL
@@ -92,19 +93,26 @@ type head struct {
 
 // readHead reads the header of the answer to op.
 func readHead(c *wire.Connection, op opcode) (head, error) {
+	h, _, err := readEither(c, op, op)
+	return h, err
+}
+
+// readEither reads the header of the answer to one of two.
+func readEither(c *wire.Connection, one, other opcode) (h head, of opcode, err error) {
 	raw, err := c.ReadBytes(headerBytes)
 	if err != nil {
-		return head{}, err
+		return head{}, 0, err
 	}
-	h := head{
+	of = opcode(raw[1])
+	h = head{
 		status: binary.BigEndian.Uint16(raw[6:]),
 		extras: int(raw[4]), key: int(binary.BigEndian.Uint16(raw[2:])), all: int(binary.BigEndian.Uint32(raw[8:])),
 		token: binary.BigEndian.Uint64(raw[16:]),
 	}
-	if raw[0] != answerMagic || opcode(raw[1]) != op || h.extras+h.key > h.all || h.all > itemBytesMax {
-		return head{}, c.Unexpected("read answer", raw)
+	if raw[0] != answerMagic || of != one && of != other || h.extras+h.key > h.all || h.all > itemBytesMax {
+		return head{}, 0, c.Unexpected("read answer", raw)
 	}
-	return h, nil
+	return h, of, nil
 }
 
 // text reads the body of an answer that has no record: a server's word for an error, or a number.
@@ -181,6 +189,55 @@ func (binaryForm) readRetrieved(c *connection, _ command, key, buf []byte) (valu
 	}
 	value, err = c.ReadBody(buf[:0], h.all-h.extras-h.key)
 	return value, h.token, err
+}
+
+// appendMany asks for no answer where a key is not there, and for one behind all keys.
+func (binaryForm) appendMany(r []byte, keys [][]byte) []byte {
+	for _, key := range keys {
+		r = appendFrame(r, opGetKQ, nil, key, 0, 0)
+	}
+	return appendFrame(r, opNoop, nil, nil, 0, 0)
+}
+
+func (binaryForm) readMany(c *connection, keys, values [][]byte, into []byte) ([]byte, error) {
+	var failed error
+	for next := 0; ; {
+		h, of, err := readEither(&c.Connection, opGetKQ, opNoop)
+		switch {
+		case err != nil:
+			return into, err
+		case h.status != statusDone: // the other answers follow all the same
+			if failed = errors.Join(failed, h.failed(&c.Connection)); !c.Connected() {
+				return into, failed
+			}
+		case of == opNoop && h.all > 0:
+			return into, c.GiveUp("multi-get", errors.New("the answer has a body"))
+		}
+		if of == opNoop {
+			return into, failed
+		}
+		if h.status != statusDone {
+			continue
+		}
+		front, err := c.ReadBytes(h.extras + h.key)
+		if err != nil {
+			return into, err
+		}
+		for next < len(keys) && !bytes.Equal(front[h.extras:], keys[next]) {
+			next++
+		}
+		if next == len(keys) {
+			return into, c.GiveUp("multi-get", errOtherKey)
+		}
+		from := len(into)
+		longer, err := c.ReadBody(into, h.all-h.extras-h.key)
+		if err != nil {
+			return into, err
+		}
+		into = longer
+		values[next] = into[from:len(into):len(into)]
+		next++
+	}
 }
 
 // request sends a command without a record and reads the header of its answer.

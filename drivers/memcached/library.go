@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
@@ -34,28 +35,36 @@ func libraryVersion() string {
 // libraryHandle is a client of gomemcache that keeps one connection to each server, so that a
 // handle means the same on both paths. What several goroutines pay for a pool that they share is
 // not in it.
-type libraryHandle struct{ client *memcache.Client }
+type libraryHandle struct {
+	client       *memcache.Client
+	bound        *wire.Bound
+	distribution distribution
+	texts        []string // keys of a multi-get, reused
+	asked        []bool   // servers that have some of them, reused
+}
 
 func newLibraryHandle(d *db) (store.Handle, error) {
 	s := &selector{distribution: d.distribution}
 	for _, m := range d.members {
 		s.servers = append(s.servers, address(m.endpoint))
 	}
-	h := &libraryHandle{memcache.NewFromSelector(s)}
+	h := &libraryHandle{client: memcache.NewFromSelector(s), bound: &d.Bound, distribution: d.distribution, asked: make([]bool, len(d.members))}
 	h.client.Timeout, h.client.MaxIdleConns = d.timeout, 1
 	// The library knows no login: its connections are made, and let in, by the lean path. It dials
 	// in the goroutine of the operation.
-	connected := map[string]bool{}
+	connected, lock := map[string]bool{}, sync.Mutex{} // a multi-get has a goroutine for each server
 	h.client.DialContext = func(ctx context.Context, _, endpoint string) (net.Conn, error) {
 		c := newConnection(endpoint, d.timeout, d.access, text{})
 		c.Blocks = d.blocks
 		if err := c.Dial(ctx); err != nil {
 			return nil, err
 		}
+		lock.Lock()
 		if connected[endpoint] {
 			d.reconnects.Add(1)
 		}
 		connected[endpoint] = true
+		lock.Unlock()
 		socket, err := c.Release()
 		if err != nil {
 			return nil, err
@@ -148,6 +157,35 @@ func (h *libraryHandle) get(key []byte) (*memcache.Item, error) {
 		return nil, errors.New("memcached: get: the answer has another key")
 	}
 	return item, nil
+}
+
+// MultiGet is the library's GetMulti, which asks all servers at once.
+func (h *libraryHandle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	h.texts = h.texts[:0]
+	clear(h.asked)
+	for _, key := range keys {
+		if err := checkKey(key); err != nil {
+			return 0, err
+		}
+		h.texts = append(h.texts, string(key))
+		if server := h.distribution.pick(key); !h.asked[server] {
+			h.asked[server] = true
+			calls++
+		}
+	}
+	h.bound.ExpectMany(len(keys))
+	items, err := h.client.GetMulti(h.texts)
+	if err != nil {
+		return 0, told("multi-get", err)
+	}
+	for i, text := range h.texts {
+		if item := items[text]; item != nil {
+			from := len(buf)
+			buf = append(buf, item.Value...)
+			values[i] = buf[from:len(buf):len(buf)]
+		}
+	}
+	return calls, nil
 }
 
 func (h *libraryHandle) Put(key, value []byte) error {

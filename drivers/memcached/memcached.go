@@ -73,6 +73,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax: valueBytesMax, ValueBytesOption: "protocol",
 		ValueBytesChoices: map[string]int{udpProtocol: datagramValueBytesMax},
 		UnixSockets:       true,
+		Variants:          []store.Variant{{Option: "protocol", Choice: udpProtocol, NoMultiGet: true}},
 		ConnectionsOwn:    1,
 		Expiry:            expiry,
 		Abilities:         store.Probe((*db)(nil), (*handle)(nil)),
@@ -208,10 +209,14 @@ func (d *db) Handle() (store.Handle, error) {
 		}
 		s.servers = append(s.servers, h)
 	}
+	var h oneByOne = s
 	if len(s.servers) == 1 {
-		return s.servers[0], nil
+		h = s.servers[0]
 	}
-	return s, nil
+	if d.protocol == udpProtocol {
+		return datagramHandle{h}, nil
+	}
+	return h, nil
 }
 
 func (d *db) Close() error {

@@ -77,6 +77,18 @@ func (meta) readRetrieved(c *connection, to command, key, buf []byte) (value []b
 	return value, token, err
 }
 
+// appendMany asks for no answer where a key is not there (q), and for one behind all keys.
+func (meta) appendMany(r []byte, keys [][]byte) []byte {
+	for _, key := range keys {
+		r = append(append(append(r, "mg "...), key...), " k v q\r\n"...)
+	}
+	return append(r, "mn\r\n"...)
+}
+
+func (meta) readMany(c *connection, keys, values [][]byte, into []byte) ([]byte, error) {
+	return readManyLines(c, keys, values, into, "MN", parseMetaLine)
+}
+
 // isMetaMiss takes both forms: 1.6.18 repeats the key after EN, doc/protocol.txt does not.
 func isMetaMiss(line, key []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte("EN"))

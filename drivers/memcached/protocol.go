@@ -19,6 +19,11 @@ type protocol interface {
 	// readRetrieved reads the answer to get or gets, and accepts that to this very key only. The
 	// token is of gets alone.
 	readRetrieved(c *connection, to command, key, buf []byte) (value []byte, token uint64, err error)
+	// appendMany appends what reads several keys in one round trip.
+	appendMany(r []byte, keys [][]byte) []byte
+	// readMany reads the answer to it: values, in the order of the keys, are appended to into, and
+	// those of keys that are not there stay as they are.
+	readMany(c *connection, keys, values [][]byte, into []byte) ([]byte, error)
 	// readStored reads the answer to a command that changes something.
 	readStored(c *connection, to command) error
 

@@ -17,6 +17,50 @@ import (
 type spread struct {
 	servers      []*handle // in the order of the endpoints
 	distribution distribution
+	parts        []multiPart // of a multi-get: those of each server, reused
+}
+
+// multiPart are the keys of a multi-get that one server has.
+type multiPart struct {
+	keys, values [][]byte
+	positions    []int // of the keys in the multi-get
+	asked        bool
+}
+
+// MultiGet asks each server for its keys, and then reads all answers.
+func (s *spread) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	if s.parts == nil {
+		s.parts = make([]multiPart, len(s.servers))
+	}
+	for i := range s.parts {
+		p := &s.parts[i]
+		p.keys, p.values, p.positions, p.asked = p.keys[:0], p.values[:0], p.positions[:0], false
+	}
+	for i, key := range keys {
+		p := &s.parts[s.distribution.pick(key)]
+		p.keys, p.values, p.positions = append(p.keys, key), append(p.values, nil), append(p.positions, i)
+	}
+	var failed error
+	for i := range s.parts {
+		if p := &s.parts[i]; len(p.keys) > 0 {
+			err := s.servers[i].askMany(p.keys)
+			failed, p.asked = errors.Join(failed, err), err == nil
+			calls++
+		}
+	}
+	for i := range s.parts {
+		p := &s.parts[i]
+		if p.asked {
+			buf, err = s.servers[i].protocol.readMany(&s.servers[i].connection, p.keys, p.values, buf)
+			failed = errors.Join(failed, err)
+		}
+		for at, position := range p.positions {
+			values[position] = p.values[at]
+		}
+		clear(p.keys) // the caller's bytes are not kept
+		clear(p.values)
+	}
+	return calls, failed
 }
 
 func (s *spread) of(key []byte) *handle { return s.servers[s.distribution.pick(key)] }

@@ -82,6 +82,47 @@ func (text) readRetrieved(c *connection, to command, key, buf []byte) (value []b
 	return value, token, nil
 }
 
+func (text) appendMany(r []byte, keys [][]byte) []byte {
+	r = append(r, get...)
+	for _, key := range keys {
+		r = append(append(r, ' '), key...)
+	}
+	return append(r, "\r\n"...)
+}
+
+func (text) readMany(c *connection, keys, values [][]byte, into []byte) ([]byte, error) {
+	return readManyLines(c, keys, values, into, "END", parseValueLine)
+}
+
+// readManyLines reads values, each behind a line that names its key, up to a last line.
+func readManyLines(c *connection, keys, values [][]byte, into []byte, last string,
+	parse func(line, key []byte, withToken bool) (length int, token uint64, ok bool)) ([]byte, error) {
+	for next := 0; ; next++ {
+		line, err := c.readAnswer()
+		if err != nil {
+			return into, err
+		}
+		if string(line) == last {
+			return into, nil
+		}
+		length, ok := 0, false
+		for ; next < len(keys) && !ok; next++ {
+			length, _, ok = parse(line, keys[next], false)
+		}
+		if !ok {
+			return into, c.Unexpected("multi-get", line)
+		}
+		next--
+		from := len(into)
+		longer, err := c.ReadValue(into, length)
+		if err != nil {
+			return into, err
+		}
+		into = longer
+		values[next] = into[from:len(into):len(into)]
+	}
+}
+
 // parseValueLine accepts the answer to this very key only.
 func parseValueLine(line, key []byte, withToken bool) (length int, token uint64, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte("VALUE "))

@@ -179,6 +179,20 @@ func (h *handle) Delete(key []byte) error {
 	return nil
 }
 
+// MultiGet takes one lock after the other, so that others may write between two keys.
+func (h *handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	for i, key := range keys {
+		s, from := h.shard(key), len(buf)
+		s.lock.RLock()
+		if value, ok := s.values[string(key)]; ok && !s.isOver(key) {
+			buf = append(buf, value...)
+			values[i] = buf[from:len(buf):len(buf)]
+		}
+		s.lock.RUnlock()
+	}
+	return 1, nil
+}
+
 // Apply takes one lock after the other, so that others may see a part of a batch.
 func (h *handle) Apply(writes []store.Write) error {
 	for _, w := range writes {

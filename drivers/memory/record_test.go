@@ -177,7 +177,7 @@ func TestWhatIsRefused(t *testing.T) {
 // Both kinds of handles can do the same: abilities are told once, before columns are defined.
 func TestAbilitiesOfBothHandles(t *testing.T) {
 	plain, withColumns := store.Probe((*db)(nil), (*handle)(nil)), store.Probe((*db)(nil), tableHandle{})
-	plain.Expire = false // of records with columns nobody asks for it
+	plain.Expire, plain.MultiGet = false, false // of records with columns nobody asks for them
 	if plain != withColumns || !plain.Records || !plain.Query || !plain.Count {
 		t.Errorf("%v and %v", plain.List(), withColumns.List())
 	}

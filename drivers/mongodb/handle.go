@@ -95,6 +95,31 @@ func (h *handle) Get(key, buf []byte) ([]byte, error) {
 	return h.layout.value(buf, document)
 }
 
+// MultiGet is one find of keys in a list. Its documents come in any order.
+func (h *handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	if h.layout.columns != nil {
+		return 0, h.outcome("multi-get", errors.ErrUnsupported)
+	}
+	positions, list := make(map[string]int, len(keys)), make(bson.A, len(keys))
+	for i, key := range keys {
+		positions[string(key)], list[i] = i, byKey(key).Lookup(keyField)
+	}
+	var other error
+	filter := bson.D{{Key: keyField, Value: bson.D{{Key: "$in", Value: list}}}}
+	err = h.find("multi-get", filter, options.Find(), len(keys), h.layout.value, func(key, value []byte) bool {
+		i, asked := positions[string(key)]
+		if !asked {
+			other = h.outcome("multi-get", errors.New("a document has another key"))
+			return false
+		}
+		from := len(buf)
+		buf = append(buf, value...)
+		values[i] = buf[from:len(buf):len(buf)]
+		return true
+	})
+	return 1, errors.Join(err, other)
+}
+
 var upsert = options.Replace().SetUpsert(true)
 
 // Put replaces the document, or inserts it where there is none. Where another put inserts it in

@@ -183,6 +183,9 @@ type clusterHandle struct {
 	nodes []*leanHandle // in the order of the endpoints
 	parts [][]store.Write
 	sent  []*leanHandle // those that a batch's part was sent to, reused
+
+	calls  []slotCall  // of a multi-get, reused
+	callOf map[int]int // slot → its call
 }
 
 func newClusterHandle(d *db) (store.Handle, error) {
@@ -277,6 +280,86 @@ func (c *clusterHandle) CompareAndSwap(key, old, value []byte) error {
 		return err
 	}
 	return h.CompareAndSwap(key, old, value)
+}
+
+// slotCall is an MGET of the keys that one slot has: the server takes no others together.
+type slotCall struct {
+	node      int32
+	keys      [][]byte
+	values    [][]byte
+	positions []int // of the keys in the multi-get
+}
+
+// MultiGet sends each node an MGET for each slot, all of them at once, and then reads all answers. None
+// is followed, as of a batch.
+func (c *clusterHandle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	if len(c.nodes[0].columns.names) > 0 {
+		return 0, errHashMany
+	}
+	c.partBySlots(keys)
+	var failed error
+	asked := make([]bool, len(c.nodes))
+	for node, h := range c.nodes {
+		request, count := h.Request[:0], 0
+		for _, call := range c.calls {
+			if call.node == int32(node) {
+				request = appendMany(request, call.keys)
+				count++
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		err := h.Begin()
+		if err == nil {
+			err = h.exchange(request)
+		}
+		failed, asked[node] = errors.Join(failed, err), err == nil
+	}
+	for _, call := range c.calls {
+		if !asked[call.node] || !c.nodes[call.node].Connected() {
+			continue
+		}
+		if buf, err = c.nodes[call.node].readMany(call.values, buf); err != nil {
+			failed = errors.Join(failed, err)
+		}
+		for i, position := range call.positions {
+			values[position] = call.values[i]
+		}
+	}
+	calls = len(c.calls)
+	for i := range c.calls { // the caller's bytes are not kept
+		clear(c.calls[i].keys)
+		clear(c.calls[i].values)
+	}
+	if _, err := c.follow(failed, true); err != nil {
+		return calls, err
+	}
+	return calls, failed
+}
+
+// partBySlots makes a call for each slot that has some of the keys.
+func (c *clusterHandle) partBySlots(keys [][]byte) {
+	if c.callOf == nil {
+		c.callOf = make(map[int]int, len(keys))
+	}
+	clear(c.callOf)
+	c.calls = c.calls[:0]
+	for i, key := range keys {
+		slot := slotOf(key)
+		at, known := c.callOf[slot]
+		if !known {
+			at = len(c.calls)
+			c.callOf[slot] = at
+			if c.calls = c.calls[:min(at+1, cap(c.calls))]; len(c.calls) == at {
+				c.calls = append(c.calls, slotCall{})
+			}
+			call := &c.calls[at]
+			*call = slotCall{c.db.slots[slot].Load(), call.keys[:0], call.values[:0], call.positions[:0]}
+		}
+		call := &c.calls[at]
+		call.keys, call.values, call.positions = append(call.keys, key), append(call.values, nil), append(call.positions, i)
+	}
 }
 
 // Apply sends each node its part in a pipeline, and then reads all answers. The writes of a key are

@@ -111,6 +111,42 @@ func (c *columns) appendGet(r, key []byte) []byte {
 	return append(appendBulk(r, key), c.all...)
 }
 
+// errHashMany: HMGET is of one hash.
+var errHashMany = errors.New("redis: hashes are read one by one: no command reads several")
+
+// appendMany appends the command that reads several strings. Its reply is read by readMany.
+func appendMany(r []byte, keys [][]byte) []byte {
+	r = appendHead(r, 1+len(keys), "MGET")
+	for _, key := range keys {
+		r = appendBulk(r, key)
+	}
+	return r
+}
+
+// readMany appends what is there to into, and leaves the other values as they are.
+func (c connection) readMany(values [][]byte, into []byte) ([]byte, error) {
+	n, err := c.array("MGET")
+	if err != nil {
+		return into, err
+	}
+	if n != len(values) {
+		return into, c.GiveUp("MGET", errors.New("another number of values than was asked for"))
+	}
+	for i := range values {
+		from := len(into)
+		longer, err := c.bulk("MGET", into)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return into, c.endAfter(err) // the rest of the array is still to come
+		}
+		into = longer
+		values[i] = into[from:len(into):len(into)]
+	}
+	return into, nil
+}
+
 var errPart = errors.New("redis: HMGET: a part of the record's columns is not there")
 
 // readGet appends the value, a record in its encoded form, to into.

@@ -23,6 +23,7 @@ type libraryHandle struct {
 	client *redis.Client
 	fields []string
 	access wire.Access
+	bound  *wire.Bound
 }
 
 func libraryVersion() string { return redis.Version() }
@@ -48,7 +49,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 		}
 		return d.Guard(c, announced), nil
 	}
-	h := &libraryHandle{fields: d.columns, access: access, client: redis.NewClient(&redis.Options{
+	h := &libraryHandle{fields: d.columns, access: access, bound: &d.Bound, client: redis.NewClient(&redis.Options{
 		OnConnect: func(context.Context, *redis.Conn) error {
 			if connected.Swap(true) {
 				d.reconnects.Add(1)
@@ -98,6 +99,33 @@ func (h *libraryHandle) told(doing string, err error) error {
 
 func (h *libraryHandle) Get(key, buf []byte) ([]byte, error) {
 	return h.get(context.Background(), h.client, key, buf)
+}
+
+// MultiGet is one MGET.
+func (h *libraryHandle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	if len(h.fields) > 0 {
+		return 0, errHashMany
+	}
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		texts[i] = string(key)
+	}
+	h.bound.ExpectMany(len(keys))
+	all, err := h.client.MGet(context.Background(), texts...).Result()
+	if err != nil {
+		return 0, h.told("MGET", err)
+	}
+	if len(all) != len(keys) {
+		return 0, errors.New("redis: MGET: another number of values than was asked for")
+	}
+	for i, one := range all {
+		if value, there := one.(string); there {
+			from := len(buf)
+			buf = append(buf, value...)
+			values[i] = buf[from:len(buf):len(buf)]
+		}
+	}
+	return 1, nil
 }
 
 // get reads through a client or a transaction.

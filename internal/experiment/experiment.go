@@ -214,8 +214,10 @@ type Phase struct {
 	Request []Step             `json:"request,omitempty"` // operations come as requests of these steps, on one key each; Operations and Rate count requests
 	Order   Order              `json:"order"`
 	Batch   int                `json:"batch,omitempty"` // writes go in batches of so many; 0 or 1: one by one
-	Scan    Scan               `json:"scan,omitzero"`
-	Asked   []AskedQuery       `json:"asked,omitempty"` // what query and count ask
+	// MultiRead: reads go in calls of so many keys; 0 or 1: one by one.
+	MultiRead int          `json:"multi_read,omitempty"`
+	Scan      Scan         `json:"scan,omitzero"`
+	Asked     []AskedQuery `json:"asked,omitempty"` // what query and count ask
 
 	// Think is for how long each thread of closed load pauses before its operations; zero: it does not.
 	Think Think `json:"think,omitzero"`
@@ -244,7 +246,7 @@ type Phase struct {
 	Unmeasured bool        `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
 	Optional   bool        `json:"optional,omitempty"`   // a store that can't do it leaves it out (plan.Trial.Skip) instead of being refused in the whole cell
 
-	// Groups work at the same time, each by its own Mix, Order, Batch, Scan, Query, Operations, Rate,
+	// Groups work at the same time, each by its own Mix, Order, Batch, MultiRead, Scan, Query, Operations, Rate,
 	// Arrivals and Threads, which the phase then has not. A group begins From after the phase's start and
 	// ends Duration later; 0: with the phase, or with its Operations. None: the phase is one group
 	// without a name.
@@ -292,6 +294,8 @@ type Order struct {
 	HotOps       float64 `json:"hot_operations,omitempty"` // hotspot: share of the operations that go there
 
 	Buckets []trace.Bucket `json:"buckets,omitempty"` // popularity: keys and how often they come, hottest first
+
+	Shift trace.Shift `json:"shift,omitzero"` // how what is popular moves to other records
 }
 
 // Distributions are the names that Order.Distribution may have.

@@ -192,6 +192,9 @@ func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 			if slices.ContainsFunc(p.Parts(), func(part Phase) bool { return part.Think.Mean > 0 }) && !p.Optional {
 				return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no think time (phase %s): their operations overlap. Set handles: per_thread", p.Name)}
 			}
+			if slices.ContainsFunc(p.Parts(), func(part Phase) bool { return part.MultiRead > 1 }) && !p.Optional {
+				return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no multi_read (phase %s): set handles: per_thread", p.Name)}
+			}
 			if p.HasRequests() && !p.Optional {
 				return &Refusal{"handles", fmt.Sprintf("asynchronous handles do no requests (phase %s): set handles: per_thread", p.Name)}
 			}
@@ -351,6 +354,9 @@ func refusePart(s Store, p Phase, recordBytes int) *Refusal {
 	if r := refuseTTL(s, p); r != nil {
 		return r
 	}
+	if r := refuseMultiRead(s, p, field); r != nil {
+		return r
+	}
 	if p.Load || p.Batch <= 1 {
 		return nil
 	}
@@ -366,6 +372,21 @@ func refusePart(s Store, p Phase, recordBytes int) *Refusal {
 		of = fmt.Sprintf(" records of %d bytes", recordBytes)
 	}
 	return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches of %d%s: its driver takes at most %d (phase %s)", s.Name, p.Batch, of, most, p.Name)}
+}
+
+// refuseMultiRead refuses what a store can't read in one call.
+func refuseMultiRead(s Store, p Phase, field string) *Refusal {
+	if p.MultiRead <= 1 {
+		return nil
+	}
+	if !s.Description.Abilities.MultiGet {
+		return &Refusal{field + ".multi_read", fmt.Sprintf("%s can't read several records in one call (phase %s)", s.Name, p.Name)}
+	}
+	if most := s.Description.MultiGetMax; most > 0 && p.MultiRead > most {
+		return &Refusal{field + ".multi_read", fmt.Sprintf("%s can't read %d records in one call: its driver takes at most %d (phase %s)",
+			s.Name, p.MultiRead, most, p.Name)}
+	}
+	return nil
 }
 
 // RecordBytesMax returns the length of a cell's longest record: its key and its value.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -102,6 +103,13 @@ func constants(t *testing.T) map[string]uint64 {
 	return all
 }
 
+// unknownInC are operations that no worker in C does: it refuses a trace with them as one that it does not
+// know, as the contract has it.
+var unknownInC = map[string]bool{"multi_read": true, "read_or_fill": true}
+
+// rowsOfOthers begin the rows of the contract's tables that are about these operations alone.
+var rowsOfOthers = []string{"absent: of multi-reads", "calls that multi-reads"}
+
 // The C sources and Go's have the same constants.
 func TestConstantsAreGos(t *testing.T) {
 	got := constants(t)
@@ -116,6 +124,9 @@ func TestConstantsAreGos(t *testing.T) {
 	}
 	for _, name := range trace.OperationNames() {
 		o, _ := trace.ParseOperation(name)
+		if unknownInC[name] {
+			continue
+		}
 		want["operation "+name] = uint64(o)
 	}
 	for o := range counters.Outcomes {
@@ -168,7 +179,7 @@ func TestOffsetsAreTheContracts(t *testing.T) {
 		}
 		if m := operation.FindStringSubmatch(line); section == "2.4" && m != nil && m[2] != "reserved" {
 			seen["operation "+m[2]] = true
-			if code, _ := strconv.ParseUint(m[1], 10, 64); got["operation "+m[2]] != code {
+			if code, _ := strconv.ParseUint(m[1], 10, 64); !unknownInC[m[2]] && got["operation "+m[2]] != code {
 				t.Errorf("operation %s has code %d in the contract, %d in C", m[2], code, got["operation "+m[2]])
 			}
 		}
@@ -177,7 +188,7 @@ func TestOffsetsAreTheContracts(t *testing.T) {
 			continue
 		}
 		words := strings.TrimSpace(m[2])
-		if strings.HasPrefix(words, "reserved") {
+		if strings.HasPrefix(words, "reserved") || slices.ContainsFunc(rowsOfOthers, func(of string) bool { return strings.HasPrefix(words, of) }) {
 			continue
 		}
 		offset, err := strconv.ParseUint(strings.ReplaceAll(m[1], ",", ""), 10, 64)

@@ -160,6 +160,24 @@ func (h *Handle[E, T, B, C]) Get(key, buf []byte) ([]byte, error) {
 	return buf, tx.Rollback()
 }
 
+// MultiGet is one transaction, in which all keys are read.
+func (h *Handle[E, T, B, C]) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	tx, err := h.Engine.Begin(false)
+	if err != nil {
+		return 0, err
+	}
+	records := tx.Bucket(bucket)
+	for i, key := range keys {
+		value, from := records.Get(key), len(buf)
+		if value == nil {
+			continue
+		}
+		buf = append(buf, value...)
+		values[i] = buf[from:len(buf):len(buf)]
+	}
+	return 1, tx.Rollback()
+}
+
 // Put is one transaction.
 func (h *Handle[E, T, B, C]) Put(key, value []byte) error {
 	tx, b, err := h.begin()

@@ -52,9 +52,10 @@ type Handle struct {
 	modified  []int // columns that Modify writes
 	counter   int   // the column that Increment adds to
 	arguments [][]byte
-	record    []byte // in its encoded form
-	start     []byte // of a scan
-	limit     []byte // in decimal
+	positions map[string]int // of the keys that are read in one statement
+	record    []byte         // in its encoded form
+	start     []byte         // of a scan
+	limit     []byte         // in decimal
 	key       [1][]byte
 	calls     []Call
 
@@ -91,6 +92,7 @@ const (
 	deleteQuery
 	explainQuery
 	explainCount
+	getMany // asks for as many keys as the number of its query
 )
 
 // NewHandle connects. The connections that connect makes are dialed by link.
@@ -191,6 +193,8 @@ func (l *Layout) statement(o operation, asked int) (text string, kinds []Kind) {
 		return l.CountSQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
 	case deleteQuery:
 		return l.DeleteQuerySQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
+	case getMany:
+		return l.GetManySQL(asked), slices.Repeat([]Kind{Blob}, asked)
 	case explainQuery:
 		return l.Dialect.Explain.Before + l.QuerySQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
 	default:
@@ -239,6 +243,41 @@ func (h *Handle) Get(key, buf []byte) ([]byte, error) {
 		return nil, store.ErrNotFound
 	}
 	return value, nil
+}
+
+// MultiGet is one SELECT, prepared for so many keys. Its rows come in any order.
+func (h *Handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	if h.layout.hasColumns() {
+		return 0, fmt.Errorf("%s: records with columns are read one by one: %w", h.layout.Dialect.Name, errors.ErrUnsupported)
+	}
+	s, err := h.begin(getMany, len(keys))
+	if err != nil {
+		return 0, err
+	}
+	if h.positions == nil {
+		h.positions = make(map[string]int, len(keys))
+	}
+	clear(h.positions)
+	h.arguments = h.arguments[:0]
+	for i, key := range keys {
+		h.positions[string(key)] = i
+		h.arguments = append(h.arguments, blob(key))
+	}
+	var other error
+	h.link.Expect(len(keys))
+	err = s.Query(h.arguments, func(row [][]byte) bool {
+		i, asked := h.positions[string(row[0])]
+		if !asked {
+			other = errors.New("a row has another key")
+			return false
+		}
+		from := len(buf)
+		buf = h.layout.join(buf, row[1:])
+		values[i] = buf[from:len(buf):len(buf)]
+		return true
+	})
+	clear(h.arguments)
+	return 1, h.outcome("multi-get", errors.Join(err, other))
 }
 
 // row makes arguments of a key and a value.

@@ -257,6 +257,12 @@ func (l *Layout) GetSQL() string {
 	return l.text("SELECT %s FROM %s WHERE %s = ?", l.list(), l.Table, l.Key)
 }
 
+// GetManySQL reads so many keys, each with its columns.
+func (l *Layout) GetManySQL(keys int) string {
+	return l.text("SELECT %s, %s FROM %s WHERE %[1]s IN (%[4]s)", l.Key, l.list(), l.Table,
+		strings.TrimSuffix(strings.Repeat("?, ", keys), ", "))
+}
+
 func (l *Layout) insertSQL() string {
 	names, values := l.stored()
 	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?, %s)", l.Table, l.Key, strings.Join(names, ", "),

@@ -9,7 +9,7 @@ import (
 
 // Bound is how long what a server sends at once may be, by what the store is to hold: a garbled
 // length, or a server that lies, takes no memory beyond it. The zero value knows of no bound.
-type Bound struct{ bytes atomic.Int64 }
+type Bound struct{ bytes, records atomic.Int64 }
 
 // besideBytes is more than comes beside a value (keys, names of columns), so that a wrong value that
 // is not much longer is still read, and found to be wrong.
@@ -18,6 +18,13 @@ const besideBytes = 4 << 20
 // Expect is of [store.Expecter].
 func (b *Bound) Expect(valueBytesMax int) {
 	b.bytes.Store(max(b.bytes.Load(), int64(valueBytesMax)+besideBytes))
+}
+
+// ExpectMany says that answers to a [Bound.Guard] may be of so many records.
+func (b *Bound) ExpectMany(records int) {
+	if n := int64(records); n > b.records.Load() {
+		b.records.Store(n)
+	}
 }
 
 // Most returns the bound in bytes; 0: none is known.
@@ -32,7 +39,7 @@ func Refuse(length, most int64) error {
 // Guard returns a connection for a library that reads answers of any length: reads fail once more
 // has come since the last write than the bound allows, or once an answer's first bytes announce more:
 // the library would have memory for all of it. It is for clients whose every answer is of one
-// record. Libraries look for syscall.Conn, to see whether the other end has hung up.
+// record, or of as many as [Bound.ExpectMany] says. Libraries look for syscall.Conn, to see whether the other end has hung up.
 func (b *Bound) Guard(c net.Conn, announced func(answer []byte) int64) net.Conn {
 	g := &guarded{Conn: c, bound: b, announced: announced}
 	if socket, is := c.(syscall.Conn); is {
@@ -57,7 +64,7 @@ func (g *guarded) Read(p []byte) (int, error) {
 		return 0, g.refused
 	}
 	n, err := g.Conn.Read(p)
-	came, most := g.came.Add(int64(n)), g.bound.Most()
+	came, most := g.came.Add(int64(n)), g.bound.Most()*max(g.bound.records.Load(), 1)
 	if came == int64(n) {
 		came = max(came, g.announced(p[:n]))
 	}

@@ -104,7 +104,7 @@ func namesOf(phases []experiment.Phase) string {
 // workOnly returns a phase without what does not change its work. Durations are compared apart.
 func workOnly(p experiment.Phase, cell experiment.Cell) experiment.Phase {
 	p.Name, p.Unmeasured, p.Optional, p.Duration = "", false, false, time.Duration(0)
-	if p.Batch = max(p.Batch, 1); p.Threads == 0 {
+	if p.Batch, p.MultiRead = max(p.Batch, 1), max(p.MultiRead, 1); p.Threads == 0 {
 		p.Threads, p.Processes = cell.Threads, cell.Processes
 	}
 	return p

@@ -69,6 +69,8 @@ func readsAndWrites(p *record.Phase) (reads, writes uint64) {
 		case !known:
 		case operation == trace.Batch:
 			writes += o.Items
+		case operation == trace.MultiRead:
+			reads += o.Items + o.Absent
 		case operation == trace.Increment: // it leaves the version that histories tell writes by
 		case operation.Changes():
 			writes += o.OK

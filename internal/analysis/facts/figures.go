@@ -91,7 +91,10 @@ type Kind struct {
 	Latencies
 	Outcomes
 	Items *float64
-	Right *uint64 // answers that were checked and are right; nil: it is no question, or nothing was checked
+	// Absent are the keys of multi-reads that were not there, and Calls how many calls one took; nil: it is none.
+	Absent *uint64
+	Calls  *float64
+	Right  *uint64 // answers that were checked and are right; nil: it is no question, or nothing was checked
 }
 
 // Latencies are quantiles in ns: means over the used trials, and the longest of all.

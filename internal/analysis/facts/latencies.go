@@ -104,7 +104,7 @@ func kindsOf(phases []*record.Phase) (kinds []Kind) {
 	for _, name := range names {
 		k := Kind{Operation: name}
 		var alone []*record.Phase
-		var items uint64
+		var items, absent, calls uint64
 		for _, p := range phases {
 			of := *p
 			of.Operations, of.Attempted, of.Unfinished = nil, 0, 0
@@ -113,7 +113,7 @@ func kindsOf(phases []*record.Phase) (kinds []Kind) {
 					of.Operations = append(of.Operations, op)
 					of.Attempted += op.Done()
 					k.Done += op.Done()
-					items += op.Items
+					items, absent, calls = items+op.Items, absent+op.Absent, calls+op.Calls
 				}
 			}
 			AddOutcomes(&k.Outcomes, &of)
@@ -122,6 +122,10 @@ func kindsOf(phases []*record.Phase) (kinds []Kind) {
 		if items > 0 {
 			each := float64(items) / float64(k.Done)
 			k.Items = &each
+		}
+		if calls > 0 {
+			each := float64(calls) / float64(k.Done)
+			k.Absent, k.Calls = &absent, &each
 		}
 		k.Latencies = LatenciesOf(RefuseKind(name, phases...), alone...)
 		kinds = append(kinds, k)

@@ -1,9 +1,6 @@
 package facts
 
-import (
-	"assay/internal/evidence/record"
-	"assay/internal/experiment/trace"
-)
+import "assay/internal/evidence/record"
 
 // hitRatioOf is the share of reads that found their record; nil where the store doesn't evict any
 // and none has a TTL, for there a read that finds nothing is a fault or the experiment's intent.
@@ -14,9 +11,8 @@ func hitRatioOf(phases []*record.Phase) *float64 {
 			continue
 		}
 		for _, o := range p.Calls() {
-			if o.Name == trace.Read.String() {
-				hits, reads = hits+o.OK, reads+o.OK+o.Miss+o.Lost
-			}
+			found, asked := o.Reads()
+			hits, reads = hits+found, reads+asked
 		}
 	}
 	return share(hits, reads)

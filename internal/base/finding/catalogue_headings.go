@@ -63,6 +63,8 @@ var _ = register(
 	Entry{Example: ColumnOfBaseline, Says: `Of the baseline`, Unit: `95 % interval`},
 	Entry{Example: RateColumnParams{ColumnWorst, "ops/s"}, Says: `Worst sample`, Unit: `{{.unit}}`, Short: `worst`},
 	Entry{Example: ColumnItems, Says: `Items`, Unit: `per op`, Short: `items/op`},
+	Entry{Example: ColumnAbsent, Says: `Absent`, Unit: `keys`, Short: `absent`},
+	Entry{Example: ColumnCalls, Says: `Calls`, Unit: `per op`, Short: `calls/op`},
 	Entry{Example: ColumnDone, Says: `Done`, Unit: `operations`, Short: `count`},
 	Entry{Example: ColumnRight, Says: `Right`, Unit: `answers, checked`},
 	Entry{Example: ColumnPlan, Says: `Plan`, Unit: `of the store`},
@@ -183,6 +185,8 @@ const (
 	ColumnOfBest         Bare = "column of-best"
 	ColumnOfBaseline     Bare = "column of-baseline"
 	ColumnItems          Bare = "column items"
+	ColumnAbsent         Bare = "column absent"
+	ColumnCalls          Bare = "column calls"
 	ColumnDone           Bare = "column done"
 	ColumnRight          Bare = "column right"
 	ColumnPlan           Bare = "column plan"

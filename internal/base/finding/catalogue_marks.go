@@ -34,6 +34,7 @@ const (
 	MarkTimed        Code = "counts-disagree timed"        // not as many as there are outcomes
 	MarkBytes        Code = "counts-disagree bytes"        // others than the trace writes
 	MarkItems        Code = "counts-disagree items"        // others than the trace and the data have
+	MarkCalls        Code = "counts-disagree calls"        // fewer than multi-reads were done
 	MarkOrder        Code = "counts-disagree order"        // queries found other records than those that their order puts first
 	MarkMoreCounts   Code = "counts-disagree more"         // that disagree as well
 	MarkTimeOver     Code = "counts-disagree time-over"    // operations took longer than the threads had
@@ -198,6 +199,8 @@ var _ = register(
 	Entry{Example: WorkParams{Code: MarkItems, Operation: "scan", Operations: 400, Counted: 400,
 		Least: 4210},
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{plural .counted "item" ""}}, but the trace and the data have {{counts .least .most}}`},
+	Entry{Example: WorkParams{Code: MarkCalls, Operation: "multi_read", Operations: 400, Counted: 12, Least: 400},
+		Says: `{{plural .operations "operation" ""}} of {{.operation}} took {{plural .counted "call" ""}}, but there were {{counts .least .most}}`},
 	Entry{Example: WorkParams{Code: MarkOrder, Operation: "query", Operations: 400, Counted: 400,
 		Least: 4210, Most: Known(uint64(4210))},
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} did not find the first records of their order: the sort columns add up to {{count .counted}}, expected {{counts .least .most}}`},

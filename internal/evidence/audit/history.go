@@ -25,7 +25,7 @@ type HistoryEvent struct {
 	Sequence  uint64          // of the entry in its thread
 	Operation trace.Operation // of a batch's member its own
 	Request   uint64          // the sequence number of the request that it is a step of; 0: of none
-	Batch     bool            // it is a batch's member; then Outcome, BeginNS and EndNS are the batch's
+	Batch     bool            // it is a batch's member; then Outcome, BeginNS and EndNS are the batch's. Of a multi-read's, BeginNS and EndNS are
 
 	BeginNS, EndNS int64 // since the phase's start
 	Outcome        counters.Outcome
@@ -152,7 +152,7 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 		return e, false
 	}
 	entry, index := part.EntryAt(r.Sequence())
-	if !entry.IsRecorded() || entry.Operation() == trace.Batch {
+	if !entry.IsRecorded() || entry.Operation().HasMembers() {
 		return e, false
 	}
 	if t.Expires() && r.Read == Absent {
@@ -160,7 +160,7 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 	}
 	e = HistoryEvent{
 		Request: requestOf(part, r.Sequence()),
-		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember(),
+		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember() && entry.Operation() != trace.Read,
 		BeginNS: int64(r.BeginNS), EndNS: int64(r.EndNS), Outcome: r.Outcome(), Read: r.Read, Written: NothingWritten,
 	}
 	switch {

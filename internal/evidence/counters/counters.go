@@ -104,7 +104,9 @@ type Slot struct {
 	ServiceMaxNS uint64
 	Foreign      uint64 // of Wrong: values of another trial
 	SortSum      uint64 // of queries with an order: the numbers in the sort column of what they found
-	_            [3]uint64
+	Absent       uint64 // of multi-reads that were ok, missed or lost: keys that were not there
+	Calls        uint64 // that multi-reads made, of all that did not fail
+	_            [1]uint64
 	Service      [histogram.Buckets]uint64
 }
 

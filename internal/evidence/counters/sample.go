@@ -18,6 +18,8 @@ type Total struct {
 	BytesRead    uint64
 	Items        uint64
 	SortSum      uint64 // of queries with an order
+	Absent       uint64 // keys of multi-reads that were not there
+	Calls        uint64 // that multi-reads made
 	ServiceMaxNS uint64
 	Foreign      uint64               // of the wrong ones: values of another trial
 	Service      *histogram.Histogram // nil where histograms were not asked for
@@ -117,6 +119,7 @@ func (t *Total) Add(o *Total) {
 	}
 	t.BytesWritten, t.BytesRead, t.Items = t.BytesWritten+o.BytesWritten, t.BytesRead+o.BytesRead, t.Items+o.Items
 	t.ServiceMaxNS, t.Foreign, t.SortSum = max(t.ServiceMaxNS, o.ServiceMaxNS), t.Foreign+o.Foreign, t.SortSum+o.SortSum
+	t.Absent, t.Calls = t.Absent+o.Absent, t.Calls+o.Calls
 	t.Service, t.Response = joined(t.Service, o.Service), joined(t.Response, o.Response)
 }
 
@@ -140,6 +143,8 @@ func (f *File) addSlot(total *Total, thread, slot int) {
 	total.BytesRead += atomic.LoadUint64(&c.BytesRead)
 	total.Items += atomic.LoadUint64(&c.Items)
 	total.SortSum += atomic.LoadUint64(&c.SortSum)
+	total.Absent += atomic.LoadUint64(&c.Absent)
+	total.Calls += atomic.LoadUint64(&c.Calls)
 	total.Foreign += atomic.LoadUint64(&c.Foreign)
 	total.ServiceMaxNS = max(total.ServiceMaxNS, atomic.LoadUint64(&c.ServiceMaxNS))
 	if total.Service != nil {

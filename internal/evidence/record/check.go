@@ -135,7 +135,7 @@ func checkPhase(p *Phase, disagree bool) error {
 		if _, known := trace.ParseOperation(o.Name); !known {
 			return fmt.Errorf("there is no operation %q", o.Name)
 		}
-		for _, n := range []uint64{o.OK, o.Miss, o.Lost, o.Conflict, o.Wrong, o.Errors, o.Timeout, o.BytesRead, o.BytesWritten, o.Items} {
+		for _, n := range []uint64{o.OK, o.Miss, o.Lost, o.Conflict, o.Wrong, o.Errors, o.Timeout, o.BytesRead, o.BytesWritten, o.Items, o.Absent, o.Calls} {
 			if n > countMax {
 				return fmt.Errorf("%s counted %d", o.Name, n)
 			}

@@ -338,7 +338,11 @@ type Operation struct {
 
 	BytesWritten uint64 `json:"bytes_written"` // keys and values that the store acknowledged
 	BytesRead    uint64 `json:"bytes_read"`
-	Items        uint64 `json:"items,omitempty"` // records scanned, members of batches
+	Items        uint64 `json:"items,omitempty"` // records scanned, members of batches, keys that multi-reads found
+	// Absent are the keys of multi-reads that were not there, and Calls the calls that multi-reads made: one
+	// each or, of keys that several servers or slots have, one for each of these.
+	Absent uint64 `json:"absent,omitempty"`
+	Calls  uint64 `json:"calls,omitempty"`
 	// ItemsOwed are the fewest records that the operations that were ok can have scanned, found or
 	// counted, by the trace and what was certainly there all through the phase. Nil: not known.
 	ItemsOwed *uint64 `json:"items_owed,omitempty"`
@@ -367,6 +371,7 @@ func (o *Operation) Add(other *Operation) {
 	o.OK, o.Miss, o.Lost, o.Conflict = o.OK+other.OK, o.Miss+other.Miss, o.Lost+other.Lost, o.Conflict+other.Conflict
 	o.Wrong, o.Foreign, o.Errors, o.Timeout = o.Wrong+other.Wrong, o.Foreign+other.Foreign, o.Errors+other.Errors, o.Timeout+other.Timeout
 	o.BytesWritten, o.BytesRead, o.Items = o.BytesWritten+other.BytesWritten, o.BytesRead+other.BytesRead, o.Items+other.Items
+	o.Absent, o.Calls = o.Absent+other.Absent, o.Calls+other.Calls
 	o.MaxNS = max(o.MaxNS, other.MaxNS)
 	o.Service, o.Response = histogram.Sum(o.Service, other.Service), histogram.Sum(o.Response, other.Response)
 	o.ItemsOwed, o.Vain = sumKnown(o.ItemsOwed, other.ItemsOwed), sumKnown(o.Vain, other.Vain)
@@ -378,6 +383,17 @@ func (o *Operation) Add(other *Operation) {
 		}
 		o.Questions[at].Add(&q.Operation)
 	}
+}
+
+// Reads returns how many records a read, or a multi-read, asked for and found: of its calls that tell.
+func (o *Operation) Reads() (found, asked uint64) {
+	switch o.Name {
+	case trace.Read.String():
+		return o.OK, o.OK + o.Miss + o.Lost
+	case trace.MultiRead.String():
+		return o.Items, o.Items + o.Absent
+	}
+	return 0, 0
 }
 
 // sumKnown adds two counts; nil where one is not known.

@@ -94,7 +94,11 @@ func (p *Phase) verified(v *Verified, reads bool) (wrote bool) {
 		if !reads || !returnsValue(operation) {
 			continue
 		}
-		v.Values, v.Right = v.Values+o.OK+o.Wrong, v.Right+o.OK
+		right := o.OK
+		if operation == trace.MultiRead {
+			right = o.Items
+		}
+		v.Values, v.Right = v.Values+right+o.Wrong, v.Right+right
 		if !p.mayMiss() {
 			v.Missed += o.Lost
 		}
@@ -116,6 +120,8 @@ func (v *Verified) Add(o Verified) {
 	v.Trials, v.NotChecked = v.Trials+o.Trials, v.NotChecked+o.NotChecked
 }
 
-// returnsValue says whether an operation that ends ok has returned one whole value, which the worker
+// returnsValue says whether an operation that ends ok has returned whole values, which the worker
 // has held against what was written: section 1.3 of docs/worker-contract.md.
-func returnsValue(o trace.Operation) bool { return o == trace.Read || o == trace.ReadModifyWrite }
+func returnsValue(o trace.Operation) bool {
+	return o == trace.Read || o == trace.MultiRead || o == trace.ReadModifyWrite
+}

@@ -140,9 +140,8 @@ func stepOf(step capacity.Step, p *record.Phase) record.CapacityStep {
 	var good, done, bad, reads, missed uint64
 	for _, o := range p.Operations {
 		good, done, bad = good+o.Good(), done+o.Done(), bad+o.Done()-o.Good()
-		if o.Name == "read" {
-			reads, missed = reads+o.OK+o.Miss+o.Lost, missed+o.Miss+o.Lost
-		}
+		found, asked := o.Reads()
+		reads, missed = reads+asked, missed+asked-found
 	}
 	share := func(of, all uint64) float64 {
 		if all == 0 {

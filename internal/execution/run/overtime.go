@@ -77,7 +77,7 @@ func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot in
 
 func (o *overTime) thread(t *trace.Thread) threadOverTime {
 	thread := threadOverTime{due: t.Due, entries: uint64(len(t.Entries))}
-	if slices.ContainsFunc(o.file.Operations, func(op trace.Operation) bool { return op == trace.Batch || op == trace.Request }) {
+	if slices.ContainsFunc(o.file.Operations, func(op trace.Operation) bool { return op.HasMembers() || op == trace.Request }) {
 		thread.starts = startsOf(t)
 		thread.due = nil
 		for _, start := range thread.starts {

@@ -57,6 +57,7 @@ func batchesOf(file *trace.File) batched {
 				inserts = true
 			case trace.Update:
 				updates = true
+			case trace.Read: // of a multi-read
 			default:
 				return mixed
 			}

@@ -21,7 +21,8 @@ func slotResults(totals []counters.Total) []record.Operation {
 			OK:   t.Outcomes[counters.OK], Miss: t.Outcomes[counters.Miss], Lost: t.Outcomes[counters.Lost],
 			Conflict: t.Outcomes[counters.Conflict], Wrong: t.Outcomes[counters.Wrong], Foreign: t.Foreign,
 			Errors: t.Outcomes[counters.Error], Timeout: t.Outcomes[counters.Timeout],
-			BytesWritten: t.BytesWritten, BytesRead: t.BytesRead, Items: t.Items, MaxNS: t.ServiceMaxNS,
+			BytesWritten: t.BytesWritten, BytesRead: t.BytesRead, Items: t.Items, Absent: t.Absent, Calls: t.Calls,
+			MaxNS:   t.ServiceMaxNS,
 			Service: t.Service, Response: t.Response,
 		}
 	}

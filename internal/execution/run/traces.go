@@ -83,12 +83,16 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		Load: p.Load, Records: t.cell.Records, Fresh: max(t.past.fresh, t.cell.Records),
 		Order: trace.Order{
 			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps, Buckets: p.Order.Buckets,
+			Shift: p.Order.Shift,
 		},
-		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
+		Sizes: t.sizes(), Batch: p.Batch, MultiRead: p.MultiRead, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: t.endpoints,
 		Limit: p.Operations, Rate: p.Rate, Segments: p.Segments, Arrivals: p.Arrivals, ThreadEntries: t.entries, Stopped: t.stopped,
 		FromNS: uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
 		RecordFinds: !p.Load && t.recordsFinds(),
+	}
+	if p.Order.Shift.Every > 0 && len(s.Segments) == 0 { // without laps each operation is due once
+		s.Segments = []trace.Segment{{Form: trace.FormStep, To: p.Rate, Duration: p.Lasts()}}
 	}
 	if len(p.Staircase) > 0 {
 		s.Spans = experiment.Spans(p.Staircase, group)

@@ -62,7 +62,11 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		}
 		// A read of a value that is right returns all of it. A worker that was killed may have
 		// counted the bytes and not the outcome.
-		if read := know.values.times(total.OK, total.OK+uint64(len(file.Threads))); reads(o) && !read.holds(total.BytesRead) {
+		values := within64{total.OK, total.OK + uint64(len(file.Threads))}
+		if o == trace.MultiRead {
+			values = within64{total.Items, total.Items + uint64(len(file.Threads))*longestMultiRead(file)}
+		}
+		if read := know.values.times(values.least, values.most); reads(o) && !read.holds(total.BytesRead) {
 			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, name(slot), total.OK))
 		}
 		most, least := owed.items.most, owed.items.least
@@ -72,8 +76,15 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 				least -= uint64(math.Ceil(float64(least) * presentSlack))
 			}
 		}
-		if allowed := (within64{least, most}); !allowed.holds(total.Items) {
-			problems = append(problems, allowed.against(finding.MarkItems, total.Items, name(slot), total.OK))
+		items := total.Items
+		if o == trace.MultiRead { // each key is found or not there
+			items += total.Absent
+		}
+		if allowed := (within64{least, most}); !allowed.holds(items) {
+			problems = append(problems, allowed.against(finding.MarkItems, items, name(slot), total.OK))
+		}
+		if calls := (within64{total.OK + total.Miss + total.Lost + total.Wrong, math.MaxUint64}); o == trace.MultiRead && !calls.holds(total.Calls) {
+			problems = append(problems, calls.against(finding.MarkCalls, total.Calls, name(slot), total.OK))
 		}
 		if o == trace.Query && know.verify && !overwritesIn(file) {
 			problems = append(problems, holdOrder(&s.Totals[slot], owed.sorted, name(slot))...)
@@ -98,9 +109,21 @@ func holdOrder(total *counters.Total, owed within64, name string) []finding.Mess
 	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, name, total.Outcomes[counters.OK])}
 }
 
-// reads says if an operation returns one value where it is ok.
+// longestMultiRead is how many keys one call has at most.
+func longestMultiRead(file *trace.File) (keys uint64) {
+	for i := range file.Threads {
+		for _, e := range file.Threads[i].Entries {
+			if e.Operation() == trace.MultiRead {
+				keys = max(keys, uint64(file.Amounts[e.SizeClass()]))
+			}
+		}
+	}
+	return keys
+}
+
+// reads says if an operation returns one value where it is ok, or one of each key that it found.
 func reads(o trace.Operation) bool {
-	return o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+	return o == trace.Read || o == trace.MultiRead || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
 }
 
 // overwritesIn says if a trace changes records that are there: what only adds fresh ones hides none.
@@ -179,6 +202,9 @@ func (k *kindWork) ofOK(o trace.Operation, slot *counters.Slot) amounts {
 	ok, all := slot.Outcomes[counters.OK], uint64(0)
 	for _, n := range slot.Outcomes {
 		all += n
+	}
+	if o == trace.MultiRead { // of one that is lost as well, each key was found or not
+		ok += slot.Outcomes[counters.Miss] + slot.Outcomes[counters.Lost]
 	}
 	if o.Asks() {
 		ok += slot.Outcomes[counters.Miss] // an answer like others: nothing was found
@@ -315,7 +341,7 @@ func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) []kindWork {
 		if o == trace.Query {
 			k.sorted.add(m.sorted(e).times(done, tried))
 		}
-		if o == trace.Batch {
+		if o.HasMembers() {
 			batch, k.batchBytes = k, 0
 		}
 		k.acknowledged, k.begun = k.acknowledged+done, k.begun+tried
@@ -330,7 +356,7 @@ func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) []kindWork {
 func (m *meter) items(e trace.Entry) within64 {
 	amount := m.file.Amounts[e.SizeClass()]
 	switch e.Operation() {
-	case trace.Batch:
+	case trace.Batch, trace.MultiRead:
 		return within64{uint64(amount), uint64(amount)}
 	case trace.Scan:
 		limit := within64{most: uint64(amount)}

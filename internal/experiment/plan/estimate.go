@@ -152,7 +152,7 @@ func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted 
 // partSeconds is how long a phase without groups, or a group, takes, and how many records it inserts
 // at most. slow is how long an operation takes at most.
 func partSeconds(p experiment.Phase, slow time.Duration) (fastest, slowest, inserted float64) {
-	each := float64(max(p.Batch, len(p.Request), 1)) // records an operation
+	each := float64(max(p.Batch, p.MultiRead, len(p.Request), 1)) // records an operation
 	fastest = p.Duration.Seconds()
 	slowest = fastest
 	if p.Operations > 0 {

@@ -73,12 +73,12 @@ var traceChecks = map[string]judged{
 	"a load has no mix":    {mistake: phases("{name: load, load: true, mix: {read: 1}}"), says: "a load has no mix"},
 	"a load of no records": {mistake: "records: 0", says: "no records"},
 	"a load stores each record once: its order is sequential or shuffled, not %s":                                  {mistake: phases("{name: load, load: true, order: uniform}"), says: "its order is sequential or shuffled"},
-	"requests go beside no mix and no batches":                                                                     {mistake: phases(loading, "{name: r, request: [read], mix: {read: 1}, for: 1s}"), says: "a mix and a request"},
+	"requests go beside no mix, no batches and no multi-reads":                                                     {mistake: phases(loading, "{name: r, request: [read], mix: {read: 1}, for: 1s}"), says: "a mix and a request"},
 	"requests have no order %s":                                                                                    {mistake: phases(loading, "{name: r, request: [read], order: latest, for: 1s}"), says: "requests have no order latest"},
 	"%s is no step of a request":                                                                                   {mistake: phases(loading, "{name: r, request: [scan], for: 1s}"), says: "can't be a step of a request"},
 	"%s makes the key of a request: it is the first step or none":                                                  {mistake: phases(loading, "{name: r, request: [read, insert], for: 1s}"), says: "the first step or none"},
 	"a load stores all records as fast as it can: it has no limit and no rate":                                     {mistake: phases("{name: load, load: true, rate: 5}"), says: "it has no rate"},
-	"%s is no operation of a mix (batches come from the batch size)":                                               {mistake: phases("{name: b, mix: {batch: 1}, for: 1s}"), says: "a batch is not an operation of a mix"},
+	"%s is no operation of a mix (it comes from how many records go in one)":                                       {mistake: phases("{name: b, mix: {batch: 1}, for: 1s}"), says: "a batch is not an operation of a mix"},
 	"%s is twice in the mix":                                                                                       {mistake: phases("{name: i, mix: {insert: 1, insert: 2}, for: 1s}"), says: "already defined"},
 	"update says that the key exists, but keys are deleted here: say upsert instead":                               {mistake: phases(loading, "{name: d, mix: {delete: 1, update: 1}, for: 1s}"), says: "use upsert"},
 	"order counting writes the same new keys from all threads: its mix is upsert alone":                            {mistake: phases("{name: c, mix: {upsert: 1, read: 1}, order: counting, for: 1s}"), says: "its mix is upsert alone"},
@@ -97,8 +97,13 @@ var traceChecks = map[string]judged{
 	"order popularity has no buckets of keys":                                                  {mistake: phases(loading, "{name: r, mix: {read: 1}, order: popularity, for: 1s}"), says: "is that of a file"},
 	"bucket %d has %d keys and weight %v: expected a key at least and a weight from 0 to 1e18": {unreachable: "the resolver checks a file by the same"},
 	"values of %d bytes": {mistake: "values: {bytes: 2GiB}", says: "a value has at most 1 GiB"},
-	"more than %d different value lengths (each with each TTL), scan lengths, batch sizes and queries": {
-		unreachable: "values have columns, or 120 pairs of a size and a TTL and as many sizes at most; 128 lengths of scans, 64 queries, a batch and two shorter ones at the ends of threads are below 256"},
+	"a shift of one record in %d every %s: expected 1 to %d":              {mistake: phases(loading, "{name: r, mix: {read: 1}, rate: 10, order: {distribution: zipfian, shift: {every: 1s, by: 0.05%}}, for: 1s}"), says: "a whole number up to 1000"},
+	"nothing is popular in order %s: it has no shift":                     {mistake: phases(loading, "{name: r, mix: {read: 1}, rate: 10, order: {distribution: uniform, shift: {every: 1s, by: 10%}}, for: 1s}"), says: "no popular records"},
+	"a shift needs segments of a rate, which say when operations are due": {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: zipfian, shift: {every: 1s, by: 10%}}, for: 1s}"), says: "without a rate"},
+	"a shift of one record in %d: there are %d":                           {mistake: "records: 100\n" + phases(loading, "{name: r, mix: {read: 1}, rate: 10, order: {distribution: zipfian, shift: {every: 1s, by: 1%}}, for: 1s}"), says: "too few to change places"},
+	"multi-reads of %d keys: expected at most %d":                         {mistake: phases(loading, "{name: r, mix: {read: 1}, multi_read: 1001, for: 1s}"), says: "a call reads 1 to 1000 keys"},
+	"more than %d different value lengths (each with each TTL), scan lengths, sizes of batches and multi-reads, and queries": {
+		unreachable: "values have columns, or 120 pairs of a size and a TTL and as many sizes at most; 128 lengths of scans, 64 queries, a multi-read, a batch and two shorter ones at the ends of threads are below 256"},
 	"the last batch of thread %d: %w": {unreachable: "wraps the one before"},
 	"order %s over %d records needs a trace of at least %d entries of 8 bytes, and %d are allowed: %s": {
 		mistake: "records: 1e9\n" + phases(loading, "{name: r, mix: {read: 1}, order: shuffled, for: 1s}"), says: "a trace has at most"},
@@ -136,6 +141,7 @@ var workerChecks = map[string]judged{
 	"%w":                                                {unreachable: theFile + ", the counters, and a clock that " + theMachine},
 	"%d threads, but the store was opened for %d":       {unreachable: theConductor},
 	"process %d: the counters file is for %d":           {unreachable: theConductor},
+	"records with columns are read one by one":          {mistake: "stores: [memory]\nvalues: {columns: [{name: t, value: \"{i}\"}, {name: p, proof: 24}]}\n" + phases(loading, "{name: r, mix: {read: 1}, multi_read: 5, for: 1s}"), says: "read one by one"},
 	"%s has no %s":                                      {mistake: "stores: [pogreb]\n" + phases(loading, "{name: s, mix: {scan: 1}, for: 1s}"), says: "can't scan"},
 	"asynchronous handles do not pause: their operations overlap":             {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: async(4)\n" + phases(loading, "{name: r, mix: {read: 1}, think: 1ms, for: 1s}"), says: "have no think time"},
 	"%s can't store a value for a time":                                       {mistake: "stores: [pogreb]\n" + phases(loading, "{name: u, mix: {update: 1}, ttl: 1s, for: 1s}"), says: "can't remove values after a time"},
@@ -222,7 +228,7 @@ func TestWhatATrialRefusesIsRefusedWithTheFile(t *testing.T) {
 	}{
 		{"trace", slices.Concat(
 			messagesIn(t, "../trace/spec.go", "check", "checkLoad", "checkMix", "checkOperations", "checkRequest", "checkWeights"),
-			messagesIn(t, "../trace/distribution.go", "check"),
+			messagesIn(t, "../trace/distribution.go", "check"), messagesIn(t, "../trace/shift.go", "checkShift"),
 			messagesIn(t, "../trace/generate.go", ""), messagesIn(t, "../trace/thread.go", "")), traceChecks},
 		{"worker", slices.Concat(
 			messagesIn(t, "../../../worker/session.go", "openStore", "prepare", "checkAbilities", "checkLengths"),

@@ -25,6 +25,8 @@ phases:
   - {name: scan, mix: {scan: 1}, scan: {min: 1, max: 1000000}, for: 1s}
   - {name: write, mix: {update: 1}, operations: 5}
   - {name: beside, groups: [{name: g, mix: {update: 1}, operations: 5}]}
+  - {name: look, mix: {read: 1}, operations: 5}
+  - {name: around, groups: [{name: r, mix: {read: 1}, operations: 5}]}
 `
 
 // countsInFile returns the names of the fields that are whole numbers, each after the field that it
@@ -65,6 +67,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"columns.stamp":      {path: "stamps", sets: []string{"stores=[sqlite]"}},
 		"server.count":       {path: "stores"},
 		"phases.batch":       {path: "phases.write.batch"},
+		"phases.multi_read":  {path: "phases.look.multi_read"},
 		"phases.operations":  {path: "phases.write.operations"},
 		"phases.milestones":  {path: "phases.write.milestones"},
 		"replay.loops":       {path: "phases.write={name: write, replay: {file: testdata/recording.csv, loops: N}}"},
@@ -73,6 +76,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"java.heap":          {path: "stores=[{driver: whalin, server: start, java: {heap: N}}]", sets: inJVM},
 		"java.direct":        {path: "stores=[{driver: whalin, server: start, java: {direct: N}}]", sets: inJVM},
 		"groups.batch":       {path: "phases.beside.groups.g.batch"},
+		"groups.multi_read":  {path: "phases.around.groups.r.multi_read"},
 		"groups.operations":  {path: "phases.beside.groups.g.operations"},
 		"groups.milestones":  {path: "phases.beside.groups.g.milestones"},
 		"scan.min":           {path: "phases.scan.scan.min"},

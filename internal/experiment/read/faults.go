@@ -21,7 +21,7 @@ type FaultFile struct {
 
 	Delay     DelayForm     `yaml:"delay" jsonschema_description:"20ms, or 20ms ± 5ms: answers of node: come so much later."`
 	Bandwidth BandwidthForm `yaml:"bandwidth" jsonschema_description:"10MB/s: so much passes to and from node:, in each direction, over all connections."`
-	Drop      DropForm      `yaml:"drop_connections" jsonschema_description:"10%: this share of the connections to node: is reset at once, chosen by chance."`
+	Drop      PartForm      `yaml:"drop_connections" jsonschema_description:"10%: this share of the connections to node: is reset at once, chosen by chance."`
 	Node      NodeForm      `yaml:"node" jsonschema_description:"The server that delay, bandwidth and drop_connections are of: node N, or N. Default: node 1."`
 }
 
@@ -64,10 +64,10 @@ func (f *BandwidthForm) fromNode(n *node, path string) *Error {
 // bandwidthMin is below what a protocol's own timeouts endure.
 const bandwidthMin = 1000
 
-// DropForm is a share of the connections: 10%, 0.1.
-type DropForm float64
+// PartForm is a share up to the whole: 10%, 0.1, 100%.
+type PartForm float64
 
-func (f *DropForm) fromNode(n *node, path string) *Error {
+func (f *PartForm) fromNode(n *node, path string) *Error {
 	if n.kind == null {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (f *DropForm) fromNode(n *node, path string) *Error {
 	if n.kind != scalar || !ok || number <= 0 || number > 1 {
 		return n.expected(path, "a share above 0 and up to 100%, such as 10%")
 	}
-	*f = DropForm(number)
+	*f = PartForm(number)
 	return nil
 }
 

@@ -186,6 +186,7 @@ type WorkFile struct {
 	Request    []StepForm         `yaml:"request" jsonschema_description:"In place of mix: operations on one key that are done one after the other and timed as one, such as [read, {update: 600}]. A number is the length of the value, adds: the items that the write adds to the record."`
 	Order      OrderFile          `yaml:"order" jsonschema_description:"Which key comes next: a distribution's name, or a table. Default: sequential for loads and pure inserts, otherwise uniform."`
 	Batch      *Count             `yaml:"batch" jsonschema_description:"Writes go in batches of so many. Default: 1, one by one."`
+	MultiRead  *Count             `yaml:"multi_read" jsonschema_description:"Reads go in calls of so many keys, of stores that read several in one call. Default: 1, one by one."`
 	Scan       *ScanFile          `yaml:"scan" jsonschema_description:"How long scans are."`
 	Query      *QueryFile         `yaml:"query" jsonschema_description:"What queries and counts look for."`
 	For        DurationForm       `yaml:"for" jsonschema_description:"How long it lasts."`
@@ -213,7 +214,14 @@ type OrderFile struct {
 	Theta         *float64         `yaml:"theta" jsonschema_description:"Exponent of zipfian, scrambled_zipfian and latest. Default: 0.99."`
 	HotRecords    *float64         `yaml:"hot_records" jsonschema_description:"hotspot: share of the records that are hot. Default: 0.2. exponential: share of the records, from the first on, to which hot_operations go. Default: 0.8571."`
 	File          *string          `yaml:"file" jsonschema_description:"popularity: a file of CacheLib's form, with popularityBuckets (numbers of keys) and popularityWeights (how often one of each comes)."`
+	Shift         *ShiftFile       `yaml:"shift" jsonschema_description:"What is popular moves to other records meanwhile, such as {every: 30s, by: 10%}: of phases with a rate."`
 	HotOperations *float64         `yaml:"hot_operations" jsonschema_description:"hotspot: share of the operations that go to the hot records. Default: 0.8."`
+}
+
+// ShiftFile is how what is popular moves.
+type ShiftFile struct {
+	Every DurationForm `yaml:"every" jsonschema_description:"After what time a part of the records change their popularity."`
+	By    PartForm     `yaml:"by" jsonschema_description:"How large that part is: 100%, or a whole fraction of it such as 50%, 10% or 1%."`
 }
 
 // ScanFile is how long scans are.

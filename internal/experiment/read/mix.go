@@ -10,7 +10,7 @@ import (
 // mixNames are the operations that a mix may have.
 func mixNames() []string {
 	return slices.DeleteFunc(trace.OperationNames(), func(name string) bool {
-		return name == trace.Batch.String() || name == trace.Request.String()
+		return name == trace.Batch.String() || name == trace.MultiRead.String() || name == trace.Request.String()
 	})
 }
 
@@ -88,6 +88,10 @@ func unknownOperation(at place, path, name string) *Error {
 	if name == trace.Batch.String() {
 		return at.fail(path, "a batch is not an operation of a mix").
 			hint("put batch: N beside the mix: its writes then go in batches of N")
+	}
+	if o, _ := trace.ParseOperation(name); o == trace.MultiRead || strings.ToLower(name) == "multi_get" {
+		return at.fail(path, "a multi-read is not an operation of a mix").
+			hint("put multi_read: N beside the mix: its reads then go in calls of N keys")
 	}
 	if meant := otherOperations[strings.ToLower(name)]; meant != "" {
 		return e.hint("expected %s", meant)

@@ -87,7 +87,7 @@ func (r workResolver) work(p PhaseFile, asked []experiment.AskedQuery) (experime
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
 		Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
-	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
+	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.multiRead, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
 		if err := part(p, &resolved); err != nil {
 			return experiment.Phase{}, err
 		}
@@ -196,12 +196,36 @@ func (r workResolver) batch(p PhaseFile, resolved *experiment.Phase) *Error {
 		switch operation, _ := trace.ParseOperation(name); operation {
 		case trace.Insert, trace.Update, trace.Upsert, trace.Delete:
 		default:
-			if p.Mix[name] > 0 {
+			if p.Mix[name] > 0 && (operation != trace.Read || resolved.MultiRead <= 1) {
 				return r.fail(r.in("batch"), "a batch is made of writes: %s can't be in it", name).
-					hint("expected a mix of insert, update, upsert and delete, or no batch")
+					hint("expected a mix of insert, update, upsert and delete (and of read, with multi_read), or no batch")
 			}
 		}
 	}
+	return nil
+}
+
+// multiRead resolves how many keys a call reads.
+func (r workResolver) multiRead(p PhaseFile, resolved *experiment.Phase) *Error {
+	if p.MultiRead == nil {
+		return nil
+	}
+	n := *p.MultiRead
+	switch order := string(p.Order.Distribution); {
+	case n < 1 || n > trace.MultiReadMax:
+		return r.fail(r.in("multi_read"), "a call reads 1 to %d keys, not %d", trace.MultiReadMax, n)
+	case n == 1:
+		return nil
+	case p.Load || len(p.Request) > 0 || p.Mix[trace.Read.String()] == 0:
+		return r.fail(r.in("multi_read"), "the phase %s has no mix with reads: multi_read has no effect", p.Name).
+			hint("expected a mix such as {read: 95, update: 5}")
+	case len(r.file.Values.Columns) > 0:
+		return r.fail(r.in("multi_read"), "records with columns are read one by one").hint("leave out values.columns, or multi_read")
+	case order == trace.Shuffled || order == trace.Latest || order == trace.Counting:
+		return r.fail(r.in("multi_read"), "the order %s could give a call one key twice", order).
+			hint("expected another order, such as uniform, zipfian or sequential")
+	}
+	resolved.MultiRead = int(n)
 	return nil
 }
 
@@ -264,6 +288,9 @@ func (r workResolver) order(p PhaseFile, resolved *experiment.Phase) *Error {
 		}
 	} else if o.File != nil {
 		return r.fail(r.in("order", "file"), "%s has no file: popularity has one", name)
+	}
+	if err := r.shift(p, resolved); err != nil {
+		return err
 	}
 	hot := o.HotRecords != nil || o.HotOperations != nil
 	if hot && name != trace.Hotspot && name != trace.Exponential {

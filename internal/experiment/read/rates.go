@@ -182,6 +182,9 @@ func (r workResolver) fitsTrace(p PhaseFile, resolved *experiment.Phase, operati
 	if batch := uint64(orCount(p.Batch, 1)); batch > 1 {
 		each += batch
 	}
+	if keys := uint64(resolved.MultiRead); keys > 1 {
+		each = max(each, 1+keys)
+	}
 	if resolved.Operations > 0 {
 		operations = min(operations, resolved.Operations)
 	}

@@ -301,6 +301,9 @@ func (SizesForm) JSONSchema() *jsonschema.Schema {
 	file.Type, file.AdditionalProperties = "object", jsonschema.FalseSchema
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "array", Items: each, MinItems: &one}, file}}
 }
+func (PartForm) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", Pattern: `^[0-9.]+ ?%$`}}}
+}
 func (ThinkForm) JSONSchema() *jsonschema.Schema {
 	table := properties("exponential", durationSchema())
 	table.Type, table.AdditionalProperties = "object", jsonschema.FalseSchema

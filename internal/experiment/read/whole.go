@@ -61,6 +61,28 @@ func (r whole) fewestThreads(p experiment.Phase) uint64 {
 	return uint64(fewest.Threads)
 }
 
+// multiReads refuses calls of more keys than there are records, or than a thread's own part has, and shifts
+// of so few that none could change its place.
+func (r whole) multiReads() *Error {
+	for p, in := range r.parts() {
+		for _, cell := range r.e.Cells {
+			reads := cell.Records
+			if p.Order.Distribution == trace.Sequential {
+				reads /= uint64(max(p.ThreadsIn(cell), 1))
+			}
+			if parts := p.Order.Shift.Parts; parts > 0 && cell.Records < 2*parts {
+				return r.fail(in("order", "shift"), "one record in %d moves at each shift, and there are %d: too few to change places", parts, cell.Records).
+					hint("use more records, or a larger share")
+			}
+			if keys := uint64(p.MultiRead); keys > 1 && reads < keys {
+				return r.fail(in("multi_read"), "a call reads %d different keys, and a thread has %s to read", keys,
+					format.Plural(int(reads), "record", "")).hint("use more records, or fewer keys in a call")
+			}
+		}
+	}
+	return nil
+}
+
 // traceLengths refuses orders that visit each record once a pass where there are too many records:
 // a pass must fit a trace, which lies in shared memory. Other orders draw, and a load that is
 // sequential and without a last, shorter batch goes by laps.

@@ -3,7 +3,7 @@ package trace
 import "math"
 
 // Count counts the operations by slot among the first attempted entries that a thread did, laps
-// included. A batch under way counts as one operation. It is the conductor's own count, against
+// included. A batch or multi-read under way counts as one operation. It is the conductor's own count, against
 // which a worker's outcomes are held.
 func (f *File) Count(thread int, attempted uint64) []uint64 {
 	counts, slots := make([]uint64, len(f.Operations)), f.Slots()
@@ -16,11 +16,11 @@ func (f *File) Count(thread int, attempted uint64) []uint64 {
 	return counts
 }
 
-// CountItems counts what is done to records: operations by code, of a batch its members and not
-// itself.
+// CountItems counts what is done to records: operations by code, of a batch or a multi-read its members
+// and not itself.
 func (t *Thread) CountItems(attempted uint64) (counts [operationsMax]uint64) {
 	t.count(attempted, counts[:], func(e Entry) int {
-		if e.Operation() == Batch {
+		if e.Operation().HasMembers() {
 			return -1
 		}
 		return int(e.Operation())
@@ -79,7 +79,7 @@ func (f *File) reached(attempted []uint64, least bool) []Span {
 		laps := (attempted[i] - 1) / uint64(len(t.Entries))
 		for _, e := range entries {
 			switch index := e.Index(); {
-			case e.Operation() == Batch:
+			case e.Operation().HasMembers():
 			case e.Grows():
 				growing.From, growing.Below = min(growing.From, index), max(growing.Below, index+laps*t.Stride+1)
 			default:

@@ -33,6 +33,8 @@ type Order struct {
 	HotOperations float64 // hotspot, exponential: share of the draws, 0 to 1
 
 	Buckets []Bucket `json:",omitempty"` // popularity
+
+	Shift Shift `json:",omitzero"` // of what is popular; zero: it stays
 }
 
 // Bucket is so many keys, and how often one of them is drawn, relative to the other buckets.

@@ -275,7 +275,7 @@ func (t *Thread) check(f *File, slots *Slots) error {
 		return err
 	}
 	if n := uint64(len(t.Entries)); n > 0 && t.Limit%n > 0 && t.Entries[t.Limit%n].IsMember() {
-		return fmt.Errorf("its limit of %d entries cuts a batch", t.Limit)
+		return fmt.Errorf("its limit of %d entries cuts a batch or a multi-read", t.Limit)
 	}
 	if err := t.checkRequests(f); err != nil {
 		return err
@@ -285,6 +285,7 @@ func (t *Thread) check(f *File, slots *Slots) error {
 	}
 	members := 0
 	batchRecorded := false
+	var head Operation // of the members
 	for p, e := range t.Entries {
 		o := e.Operation()
 		if err := f.checkRecorded(e, members > 0, batchRecorded); err != nil {
@@ -292,7 +293,10 @@ func (t *Thread) check(f *File, slots *Slots) error {
 		}
 		switch {
 		case members > 0:
-			if !e.IsMember() || o != Insert && o != Update && o != Upsert && o != Delete {
+			switch {
+			case head == MultiRead && (!e.IsMember() || o != Read):
+				return fmt.Errorf("entry %d should be a read in a multi-read, is %s", p, o)
+			case head == Batch && (!e.IsMember() || o != Insert && o != Update && o != Upsert && o != Delete):
 				return fmt.Errorf("entry %d should be a put or delete in a batch, is %s", p, o)
 			}
 			if o.Puts() && f.TTLs[e.SizeClass()] > 0 {
@@ -301,16 +305,16 @@ func (t *Thread) check(f *File, slots *Slots) error {
 			members--
 			continue
 		case e.IsMember():
-			return fmt.Errorf("entry %d is a batch's member without a batch", p)
+			return fmt.Errorf("entry %d is a member, of no batch and no multi-read", p)
 		case f.TTLs[e.SizeClass()] > 0 && o.Puts() && !o.TakesTTL():
 			return fmt.Errorf("entry %d: %s has a TTL", p, o)
 		case slots.Of(e) < 0:
 			return fmt.Errorf("entry %d: %s is not in the header's list", p, f.questionOf(e))
 		}
-		if o == Batch {
-			batchRecorded = e.IsRecorded()
+		if o.HasMembers() {
+			head, batchRecorded = o, e.IsRecorded()
 			if members = int(f.Amounts[e.SizeClass()]); members == 0 {
-				return fmt.Errorf("entry %d is a batch without members", p)
+				return fmt.Errorf("entry %d is a %s without members", p, o)
 			}
 		}
 		if f.Flags&FlagRecordVersions != 0 && o != Read {
@@ -318,7 +322,7 @@ func (t *Thread) check(f *File, slots *Slots) error {
 		}
 	}
 	if members > 0 {
-		return fmt.Errorf("the last batch crosses the end of the lap")
+		return fmt.Errorf("the last %s crosses the end of the lap", head)
 	}
 	return nil
 }
@@ -373,7 +377,7 @@ func (f *File) checkRecorded(e Entry, member, batchRecorded bool) error {
 		return errors.New("it is recorded, but the batch that it belongs to is not")
 	case o.Finds() && f.Flags&FlagFinds != 0:
 		return nil
-	case !member && o != Batch && !o.OneKey():
+	case !member && !o.HasMembers() && !o.OneKey():
 		return fmt.Errorf("%s is recorded, but is not about one key", o)
 	}
 	return nil

@@ -104,7 +104,7 @@ func TestBrokenTracesAreRefused(t *testing.T) {
 		{"has no history", func(f *File) { f.Flags = FlagHistory | FlagRecordVersions }},
 		{"work from", func(f *File) { f.Threads[0].FromNS, f.Threads[0].UntilNS = 5, 5 }},
 		{"work from", func(f *File) { f.Threads[0].FromNS = 1 << 63 }},
-		{"without a batch", func(f *File) { f.Threads[0].Entries[1] = f.Threads[0].Entries[0] }},
+		{"a member, of no batch", func(f *File) { f.Threads[0].Entries[1] = f.Threads[0].Entries[0] }},
 		{"should be a put or delete", func(f *File) { f.Amounts[1] = 3 }},
 		{"should be a put or delete", func(f *File) { f.Threads[0].Entries[2] = MakeEntry(Read, 1, 0, false).Member() }},
 		{"without members", func(f *File) { f.Amounts[1] = 0 }},

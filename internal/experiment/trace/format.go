@@ -38,13 +38,17 @@ const (
 	// DeleteQuery deletes the records that a query finds.
 	DeleteQuery Operation = 16
 
-	operationEnd Operation = 17
+	// MultiRead reads the keys of its members, which are reads, in one call of the store.
+	MultiRead Operation = 23
+
+	operationEnd Operation = 24
 )
 
 var operationNames = [operationEnd]string{
 	Read: "read", Insert: "insert", Update: "update", Upsert: "upsert", Delete: "delete", Scan: "scan", Batch: "batch",
 	ReadModifyWrite: "read_modify_write", CompareAndSwap: "compare_and_swap", Add: "add", Query: "query", Count: "count",
 	Modify: "modify", Request: "request", Increment: "increment", DeleteQuery: "delete_query",
+	MultiRead: "multi_read",
 }
 
 func (o Operation) String() string {
@@ -56,6 +60,10 @@ func (o Operation) String() string {
 
 // Known says if this version of the contract defines the operation.
 func (o Operation) Known() bool { return o < operationEnd && operationNames[o] != "" }
+
+// HasMembers says if the entries behind the operation's own are its members, as many as its size class
+// gives: one test of the measured loop.
+func (o Operation) HasMembers() bool { return o&15 == Batch }
 
 // Puts says if the operation, or a batch's member of this kind, puts a whole value, of the length
 // that its size class gives.

@@ -101,7 +101,7 @@ type generator struct {
 	lap     int    // entries that a lap may have where the order needs no more
 	entries uint64 // so far, over all threads
 
-	alternatives choice[Operation] // what a thread does next; Batch stands for one batch
+	alternatives choice[Operation] // what a thread does next; Batch and MultiRead stand for one of them
 	members      choice[Operation]
 	sizes        choice[uint8] // of values without a TTL
 	living       choice[uint8] // of those that may have one
@@ -208,9 +208,13 @@ func (g *generator) prepareAmounts() error {
 		_, err := g.class(steps)
 		return err
 	}
-	if g.Batch > 1 {
-		_, err := g.class(uint32(g.Batch))
-		return err
+	for _, members := range []int{g.Batch, g.MultiRead} {
+		if members < 2 {
+			continue
+		}
+		if _, err := g.class(uint32(members)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -249,7 +253,7 @@ func (g *generator) classOf(a amount) (uint8, error) {
 	}
 	class := len(g.classes)
 	if class == len(g.file.Amounts) {
-		return 0, fmt.Errorf("more than %d different value lengths (each with each TTL), scan lengths, batch sizes and queries", len(g.file.Amounts))
+		return 0, fmt.Errorf("more than %d different value lengths (each with each TTL), scan lengths, sizes of batches and multi-reads, and queries", len(g.file.Amounts))
 	}
 	g.classes[a], g.file.Amounts[class], g.file.TTLs[class] = uint8(class), a.amount, a.ttlMS
 	return uint8(class), nil
@@ -275,10 +279,13 @@ func (g *generator) prepareMix() {
 	}
 	batched := 0.0
 	for _, m := range mix {
-		if g.Batch > 1 && m.Operation.isBatchable() {
+		switch {
+		case g.Batch > 1 && m.Operation.isBatchable():
 			g.members.add(m.Operation, m.Weight)
 			batched += m.Weight
-		} else {
+		case g.MultiRead > 1 && m.Operation == Read:
+			g.alternatives.add(MultiRead, m.Weight/float64(g.MultiRead))
+		default:
 			g.alternatives.add(m.Operation, m.Weight)
 		}
 	}
@@ -349,7 +356,7 @@ func (g *generator) prepareVisits() error {
 	part := (g.Records + uint64(g.Threads) - 1) / uint64(g.Threads)
 	switch {
 	case g.load != nil:
-		each := (g.Limit + uint64(g.Threads) - 1) / uint64(g.Threads) * uint64(max(g.Batch, 1))
+		each := (g.Limit + uint64(g.Threads) - 1) / uint64(g.Threads) * uint64(max(g.Batch, g.MultiRead, 1))
 		g.passes = each/max(g.Records/uint64(g.Threads), 1) + 1
 	case !g.Load:
 		g.passes = max(uint64(g.lap)/part, 1)

@@ -37,6 +37,7 @@ func TestTracesAreTheSameEverywhere(t *testing.T) {
 		{"hotspot", Spec{Mix: mix, Order: Order{Distribution: Hotspot, HotRecords: 0.1, HotOperations: 0.9}, Rate: 1000, Arrivals: Constant}, 0x1ed7edeca88251b0},
 		{"load over time", Spec{Mix: mix, Order: Order{Distribution: Uniform}, Rate: 1, Segments: []Segment{{Form: FormRamp, From: 100, To: 3000, Duration: 3e9},
 			{Form: FormSine, From: 10, To: 2000, Every: 1e9, Duration: 25e8}}}, 0xfef1e6f8b2c1a200},
+		{"multi-reads", Spec{Mix: mix, Order: Order{Distribution: Zipfian, Theta: 1.1}, MultiRead: 12}, 0x38f8a41eb7e0cb8a},
 		{"shuffled load", Spec{Load: true, Order: Order{Distribution: Shuffled}}, 0x1edbea9560c0ff73},
 	} {
 		c.spec.Records, c.spec.Fresh, c.spec.Threads, c.spec.Seed, c.spec.ThreadEntries = 10_000, 10_000, 3, 42, 5000

@@ -155,7 +155,8 @@ func (f *File) countKeys() (keys []counted, looks int, changes bool) {
 
 func (e Entry) recordable() bool { return !e.Grows() && e.Operation().OneKey() }
 
-// RecordKeys marks every entry of these keys, and the batches with such members, as recorded.
+// RecordKeys marks every entry of these keys, and the batches and multi-reads with such members, as
+// recorded.
 func (f *File) RecordKeys(indexes []uint64) {
 	if len(indexes) == 0 {
 		return
@@ -165,7 +166,7 @@ func (f *File) RecordKeys(indexes []uint64) {
 	for i := range f.Threads {
 		entries, batch := f.Threads[i].Entries, 0
 		for p, e := range entries {
-			if e.Operation() == Batch && !e.IsMember() {
+			if e.Operation().HasMembers() && !e.IsMember() {
 				batch = p
 				continue
 			}

@@ -30,7 +30,7 @@ func (r *Replay) check(s *Spec) error {
 		return errors.New("a replay has due times if, and only if, it has a rate")
 	case r.Loops == 0 || len(s.Segments) > 0 && r.Loops > 1:
 		return fmt.Errorf("a replay of %d loops", r.Loops)
-	case s.Batch > 1 || len(s.Request) > 0 || len(s.Spans) > 0:
+	case s.Batch > 1 || s.MultiRead > 1 || len(s.Request) > 0 || len(s.Spans) > 0:
 		return errors.New("a replay has no batches, requests of steps or spans")
 	case r.Requests > s.entriesMax():
 		return fmt.Errorf("%d requests are more than the %d entries that a trace may have", r.Requests, s.entriesMax())

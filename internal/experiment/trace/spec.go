@@ -36,7 +36,10 @@ type Spec struct {
 	// Weights in Mix stay those of records: of a mix of 1 read and 1 update in batches of 100, half
 	// of the records that are touched are read.
 	Batch int
-	Scan  ScanLengths
+	// MultiRead: reads go in calls of so many different keys; 0 or 1: one by one. Weights in Mix stay those
+	// of records, as with Batch. The orders shuffled, latest and counting have none.
+	MultiRead int `json:",omitempty"`
+	Scan      ScanLengths
 	// Queries are what queries, counts and deletes by query ask; at least one for each that is in Mix.
 	Queries []QueryShare
 
@@ -144,6 +147,9 @@ type ScanLengths struct {
 
 const scanClasses = 128
 
+// MultiReadMax bounds the keys of one multi-read.
+const MultiReadMax = 1000
+
 // QueryShare is a query by its number, asked by an operation, and its weight relative to the others
 // of that operation.
 type QueryShare struct {
@@ -173,6 +179,9 @@ func (s *Spec) check() error {
 	}
 	if s.Batch < 0 || s.Batch > math.MaxInt32 {
 		return fmt.Errorf("batches of %d", s.Batch)
+	}
+	if s.MultiRead < 0 || s.MultiRead > MultiReadMax {
+		return fmt.Errorf("multi-reads of %d keys: expected at most %d", s.MultiRead, MultiReadMax)
 	}
 	if s.ThreadEntries < 0 || s.Entries < 0 || s.Endpoints < 0 {
 		return errors.New("thread entries, entries and endpoints can't be negative")
@@ -207,6 +216,9 @@ func (s *Spec) check() error {
 		return err
 	}
 	if err := s.checkTTLs(); err != nil {
+		return err
+	}
+	if err := s.checkShift(); err != nil {
 		return err
 	}
 	if s.Load {
@@ -249,8 +261,8 @@ func (s *Spec) checkMix() error {
 		return err
 	}
 	for i, m := range s.mix() {
-		if !m.Operation.Known() || m.Operation == Batch {
-			return fmt.Errorf("%s is no operation of a mix (batches come from the batch size)", m.Operation)
+		if !m.Operation.Known() || m.Operation.HasMembers() {
+			return fmt.Errorf("%s is no operation of a mix (it comes from how many records go in one)", m.Operation)
 		}
 		if slices.ContainsFunc(s.mix()[:i], func(o Share) bool { return o.Operation == m.Operation }) {
 			return fmt.Errorf("%s is twice in the mix", m.Operation)
@@ -284,6 +296,9 @@ func (s *Spec) checkOperations() error {
 	if needsRecords && s.Order.visitsAll() && s.Records < uint64(s.Threads) {
 		return fmt.Errorf("order %s parts %d records over %d threads: use fewer threads", s.Order.Distribution, s.Records, s.Threads)
 	}
+	if err := s.checkMultiReads(); err != nil {
+		return err
+	}
 	if has[Scan] && (s.Scan.Min < 1 || s.Scan.Max < s.Scan.Min || s.Scan.Max > math.MaxInt32) {
 		return fmt.Errorf("scans of %d to %d records: expected 1 ≤ min ≤ max", s.Scan.Min, s.Scan.Max)
 	}
@@ -299,13 +314,34 @@ func (s *Spec) checkOperations() error {
 	return nil
 }
 
+// multiReads says if reads go in calls of several keys.
+func (s *Spec) multiReads() bool { return s.MultiRead > 1 && s.operations()[Read] }
+
+// checkMultiReads holds that the keys of a call can differ.
+func (s *Spec) checkMultiReads() error {
+	if !s.multiReads() {
+		return nil
+	}
+	records := s.Records
+	switch s.Order.Distribution {
+	case Shuffled, Latest, Counting:
+		return fmt.Errorf("multi-reads have no order %s: keys of one call could be the same", s.Order.Distribution)
+	case Sequential:
+		records /= uint64(s.Threads)
+	}
+	if records < uint64(s.MultiRead) {
+		return fmt.Errorf("multi-reads of %d keys, and a thread reads %d records", s.MultiRead, records)
+	}
+	return nil
+}
+
 // checkRequest holds what a request can be made of.
 func (s *Spec) checkRequest() error {
 	if len(s.Request) == 0 {
 		return nil
 	}
-	if len(s.Mix) > 0 || s.Batch > 1 {
-		return errors.New("requests go beside no mix and no batches")
+	if len(s.Mix) > 0 || s.Batch > 1 || s.MultiRead > 1 {
+		return errors.New("requests go beside no mix, no batches and no multi-reads")
 	}
 	if s.Order.Distribution == Counting || s.Order.Distribution == Latest {
 		return fmt.Errorf("requests have no order %s", s.Order.Distribution)
@@ -394,10 +430,13 @@ func (s *Spec) lapEntries() int {
 		perThread = max(perThread, spread/s.Threads)
 	}
 	// A lap has room for a few batches, whatever the bounds say, or it could not show the mix.
-	return max(min(perThread, all/s.Threads), lapBatches*(max(s.Batch, len(s.Request))+1))
+	return max(min(perThread, all/s.Threads), lapBatches*(s.entriesEach()+1))
 }
 
 const lapBatches = 16
+
+// entriesEach is how many entries the longest operation has beside its own.
+func (s *Spec) entriesEach() int { return max(s.Batch, s.MultiRead, len(s.Request)) }
 
 func (s *Spec) entriesMax() uint64 {
 	if s.EntriesMax == 0 {

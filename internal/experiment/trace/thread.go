@@ -18,6 +18,8 @@ type threadGenerator struct {
 
 	scan    *zipf
 	earlier []earlier
+	called  map[uint64]struct{} // indexes of the multi-read that is being made
+	moments []uint64            // when operations are due, since the group's begin, where popularity shifts
 }
 
 // earlier is an entry that reaches back before this lap's inserts. Which index that is depends on
@@ -41,6 +43,9 @@ func (g *generator) thread(i int) (*threadGenerator, error) {
 	t.next = t.from
 	limit := t.limit()
 	t.reserve(limit)
+	if g.Order.Shift.Every > 0 && limit > 0 {
+		t.moments, _ = g.dueOverTime(i, int(limit))
+	}
 	for !t.ended(limit) {
 		if err := t.operation(); err != nil {
 			return nil, err
@@ -70,7 +75,7 @@ func (t *threadGenerator) reserve(limit uint64) {
 	case t.visiting:
 		entries = t.passes * (t.to - t.from) * each
 	}
-	single := t.members.values == nil
+	single := t.members.values == nil && !t.multiReads()
 	if t.Limit > 0 && single {
 		entries = min(entries, limit*each)
 	}
@@ -99,7 +104,7 @@ func (t *threadGenerator) ended(limit uint64) bool {
 	case t.visiting:
 		return t.visitedAll()
 	}
-	return len(t.entries) > 0 && len(t.entries)+max(t.Batch, len(t.Request))+1 > t.lap
+	return len(t.entries) > 0 && len(t.entries)+t.entriesEach()+1 > t.lap
 }
 
 func (t *threadGenerator) visitedAll() bool { return t.pass == t.passes || t.from == t.to }
@@ -111,7 +116,12 @@ func (t *threadGenerator) operation() error {
 	}
 	o := t.alternatives.pick(t.operations)
 	t.starts = append(t.starts, uint32(len(t.entries)))
-	if o != Batch {
+	switch o {
+	case MultiRead:
+		t.multiRead()
+		return nil
+	case Batch:
+	default:
 		t.add(o, false)
 		return nil
 	}
@@ -130,6 +140,37 @@ func (t *threadGenerator) operation() error {
 	}
 	t.entries[head] = MakeEntry(Batch, 0, class, false)
 	return nil
+}
+
+// drawsMost is how often a key is drawn again where the call has it already: behind that comes the next
+// one that it has not.
+const drawsMost = 64
+
+// multiRead adds a call and the reads of its keys, which all differ. In sequential order the last one
+// of a lap may go on with the first records of the next pass.
+func (t *threadGenerator) multiRead() {
+	if t.called == nil {
+		t.called = make(map[uint64]struct{}, t.MultiRead)
+	}
+	clear(t.called)
+	t.entries = append(t.entries, MakeEntry(MultiRead, 0, t.classes[amount{amount: uint32(t.MultiRead)}], false))
+	for range t.MultiRead {
+		index, _ := t.index(Read)
+		for draws := 1; t.isCalled(index); draws++ {
+			if draws < drawsMost && !t.visiting {
+				index, _ = t.index(Read)
+			} else {
+				index = (index + 1) % t.Records
+			}
+		}
+		t.called[index] = struct{}{}
+		t.entries = append(t.entries, MakeEntry(Read, index, 0, false).Member())
+	}
+}
+
+func (t *threadGenerator) isCalled(index uint64) bool {
+	_, called := t.called[index]
+	return called
 }
 
 // request adds the steps of a request, all on one key, and the request.
@@ -196,7 +237,7 @@ func (t *threadGenerator) index(o Operation) (index uint64, grows bool) {
 	case t.newest != nil:
 		return t.latest()
 	}
-	return t.draw(t.keys), false
+	return t.shifted(t.draw(t.keys)), false
 }
 
 // own returns the index of the thread's insert number j in lap 0. The threads that insert take turns,

@@ -90,6 +90,22 @@ func items(l *Line) Cell {
 	return figure(l.Kind.Items, format.Number)
 }
 
+// absent counts the keys of multi-reads that were not there.
+func absent(l *Line) Cell {
+	if l.Kind == nil || l.Kind.Absent == nil {
+		return Cell{}
+	}
+	return whole(*l.Kind.Absent)
+}
+
+// calls is how many calls a multi-read took: of keys that one server has, one.
+func calls(l *Line) Cell {
+	if l.Kind == nil {
+		return Cell{}
+	}
+	return figure(l.Kind.Calls, format.Number)
+}
+
 func done(l *Line) Cell {
 	if l.Kind == nil {
 		return Cell{}

@@ -100,6 +100,8 @@ func All(t *model.Table) []Column {
 		{Name: "worst_sample_ops_per_s", Head: rate(finding.ColumnWorst), In: Speed, Drop: 4,
 			Of: of(func(l *Line) *float64 { return l.WorstSample }, format.Number)},
 		{Name: "items_per_op", Head: finding.HeadOf(finding.ColumnItems), In: Kinds, Drop: 2, Of: items},
+		{Name: "absent_keys", Head: finding.HeadOf(finding.ColumnAbsent), In: Kinds, Drop: 2, Of: absent},
+		{Name: "calls_per_op", Head: finding.HeadOf(finding.ColumnCalls), In: Kinds, Drop: 2, Of: calls},
 		{Head: finding.HeadOf(finding.ColumnDone), In: Kinds, Of: done},
 		{Name: "answers_right", Head: finding.HeadOf(finding.ColumnRight), In: Kinds, Of: right},
 		{Name: "plan", Head: finding.HeadOf(finding.ColumnPlan), In: Kinds, Drop: 1, Left: true, Of: plans},

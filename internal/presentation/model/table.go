@@ -99,13 +99,13 @@ func UseText(p Plan) string {
 	return finding.Text(finding.New(finding.PlanUseParams{Use: string(p.Use), Why: p.Why}))
 }
 
-// Apart returns the kinds of calls that the row's operations are made of, where they are several or
-// have a plan: the operations of a mix, or the steps of requests.
+// Apart returns the kinds of calls that the row's operations are made of, where they are several,
+// have a plan or read several keys: the operations of a mix, or the steps of requests.
 func (r *Row) Apart() []Kind {
 	switch {
 	case len(r.Steps) > 0:
 		return r.Steps
-	case len(r.Kinds) > 1, len(r.Kinds) == 1 && len(r.PlansOf(&r.Kinds[0])) > 0:
+	case len(r.Kinds) > 1, len(r.Kinds) == 1 && (r.Kinds[0].Calls != nil || len(r.PlansOf(&r.Kinds[0])) > 0):
 		return r.Kinds
 	}
 	return nil
@@ -144,6 +144,8 @@ type Kind struct {
 	Latencies
 	Outcomes `json:"outcomes"`
 	Items    *float64 `json:"items_per_op"`
+	Absent   *uint64  `json:"absent_keys,omitempty"`   // of multi-reads: keys that were not there
+	Calls    *float64 `json:"calls_per_op,omitempty"`  // of multi-reads: one, or one for each server or slot that has some of the keys
 	Right    *uint64  `json:"answers_right,omitempty"` // of a question: answers that were checked and are right; nil: none was checked
 }
 

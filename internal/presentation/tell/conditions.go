@@ -80,6 +80,12 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if p.Batch > 1 {
 		does.Batch = p.Batch
 	}
+	if s := p.Order.Shift; s.Parts > 0 {
+		does.Shift = fmt.Sprintf("one record in %d moves every %s", s.Parts, s.Every)
+	}
+	if p.MultiRead > 1 {
+		does.MultiRead = p.MultiRead
+	}
 	var queries []string
 	for _, a := range p.Asked {
 		if text := experiment.QueryText(v.Queries[a.Query]); !slices.Contains(queries, text) {

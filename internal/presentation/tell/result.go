@@ -284,7 +284,7 @@ func rowTold(r *facts.Row, key func(trial string) string) model.Row {
 func kindsTold(kinds []facts.Kind) (told []model.Kind) {
 	for _, k := range kinds {
 		told = append(told, model.Kind{Operation: k.Operation, Done: k.Done, Latencies: latenciesTold(k.Latencies),
-			Outcomes: k.Outcomes, Items: k.Items, Right: k.Right})
+			Outcomes: k.Outcomes, Items: k.Items, Absent: k.Absent, Calls: k.Calls, Right: k.Right})
 	}
 	return told
 }

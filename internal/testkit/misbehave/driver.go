@@ -38,6 +38,7 @@ type behaviour struct {
 	del   func(h *handle, key []byte) error
 	apply func(h *handle, writes []store.Write) error
 	scan  func(h *handle, start []byte, visit func(key, value []byte) bool) error
+	many  func(keys, values [][]byte) (calls int) // what it does to a multi-read that found these
 	add   func(h *handle, key, value []byte) error
 	after func(prefix []byte) []byte // the first key that it leaves of those from a prefix on
 	key   func(key []byte) []byte    // what it takes for the key
@@ -213,6 +214,27 @@ var behaviours = []behaviour{
 		}
 		return ttl
 	}},
+	{name: "lies-multi-read-less", summary: "leaves out the last key of a multi-read", many: func(_, values [][]byte) int {
+		if len(values) > 1 {
+			values[len(values)-1] = nil
+		}
+		return 1
+	}},
+	{name: "lies-multi-read-other", summary: "gives the first key of a multi-read the value of the next", many: func(_, values [][]byte) int {
+		if len(values) > 1 && values[0] != nil && values[1] != nil {
+			values[0] = values[1]
+		}
+		return 1
+	}},
+	{name: "lies-multi-read-empty", summary: "gives the empty value for keys of a multi-read that are not there", many: func(_, values [][]byte) int {
+		for i := range values {
+			if values[i] == nil {
+				values[i] = []byte{}
+			}
+		}
+		return 1
+	}},
+	{name: "lies-multi-read-calls", summary: "does not tell the calls of a multi-read", many: func(_, _ [][]byte) int { return 0 }},
 	{name: "lies-scan-order", summary: "gives the first two records of a scan the wrong way round", scan: func(h *handle, start []byte, visit func(key, value []byte) bool) error {
 		found := h.honest.from(start)
 		if len(found) > 1 {
@@ -654,6 +676,26 @@ func (h *handle) Apply(writes []store.Write) error {
 		return h.apply(h, writes)
 	}
 	return h.writeAlone(writes...)
+}
+
+// MultiGet copies: the file's values may be written over.
+func (h *handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err error) {
+	for i, key := range keys {
+		value, err := h.honest.get(h.begin(key))
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		from := len(buf)
+		buf = append(buf, value...)
+		values[i] = buf[from:len(buf):len(buf)]
+	}
+	if h.many != nil {
+		return h.many(keys, values), nil
+	}
+	return 1, nil
 }
 
 func (h *handle) Scan(start []byte, _ int, visit func(key, value []byte) bool) error {
