@@ -12,12 +12,12 @@ import (
 
 // The searches for a capacity of package capacity, on stand-ins for a store whose capacity is known by
 // arithmetic: one server, Poisson arrivals, first come, first served.
-var capacitySimulated = simulated{"testdata/capacity.json", "testdata/capacity-short.json", "../../../docs/error-rates-tables.md", 1000,
+var capacitySimulated = simulated{"testdata/capacity.json", "testdata/capacity-short.json", 1000,
 	[]simulation{{"capacity", capacities, 1}, {"capacity-peers", capacityPeers, 1}, {"capacity-odd", capacityOdd, 1}}}
 
 func TestCapacityErrorRates(t *testing.T) { capacitySimulated.run(t, 3) }
 
-func TestCapacityDocument(t *testing.T) { capacitySimulated.checkDocument(t) }
+func TestCapacityDocument(t *testing.T) { capacitySimulated.checkDocuments(t) }
 
 const (
 	standInLimit   = 0.005 // seconds: p99 < 5 ms

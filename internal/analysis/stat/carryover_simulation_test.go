@@ -12,12 +12,12 @@ import (
 
 // carryoverSimulated says what a trial that slows the next one does to comparisons.
 var carryoverSimulated = simulated{
-	"testdata/carryover.json", "testdata/carryover-short.json", "../../../docs/error-rates-tables.md", 2000,
+	"testdata/carryover.json", "testdata/carryover-short.json", 2000,
 	[]simulation{{"carryover", simulateCarryover, 1}}}
 
 func TestCarryoverErrorRates(t *testing.T) { carryoverSimulated.run(t, 16) }
 
-func TestErrorRatesPageHasTheRecordedCarryover(t *testing.T) { carryoverSimulated.checkDocument(t) }
+func TestErrorRatesPageHasTheRecordedCarryover(t *testing.T) { carryoverSimulated.checkDocuments(t) }
 
 // sitting is blocks whose trials run one after the other; the first arm's slow the next trial.
 type sitting struct {

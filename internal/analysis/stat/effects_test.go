@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-var effectsSimulated = simulated{"testdata/effects.json", "testdata/effects-short.json", "../../../docs/error-rates-tables.md", 400,
+var effectsSimulated = simulated{"testdata/effects.json", "testdata/effects-short.json", 400,
 	[]simulation{{"effects", simulateEffects, 1}}}
 
 func TestEffectErrorRates(t *testing.T) { effectsSimulated.run(t, 20) }
 
-func TestErrorRatesPageHasTheEffects(t *testing.T) { effectsSimulated.checkDocument(t) }
+func TestErrorRatesPageHasTheEffects(t *testing.T) { effectsSimulated.checkDocuments(t) }
 
 // combined returns the design of all combinations of so many levels of each axis.
 func combined(points ...int) (f Factorial, cells int) {

@@ -7,14 +7,14 @@ import (
 )
 
 var interferenceSimulated = simulated{
-	"testdata/interference.json", "testdata/interference-short.json", "../../../docs/error-rates-tables.md", 2000, []simulation{
+	"testdata/interference.json", "testdata/interference-short.json", 2000, []simulation{
 		{"interference", simulateInterference, 1},
 	}}
 
 func TestInterferenceErrorRates(t *testing.T) { interferenceSimulated.run(t, 60) }
 
 func TestErrorRatesPageHasTheRecordedInterference(t *testing.T) {
-	interferenceSimulated.checkDocument(t)
+	interferenceSimulated.checkDocuments(t)
 }
 
 // besideSeries is a simulated rate of 200 samples, beside which another group runs.

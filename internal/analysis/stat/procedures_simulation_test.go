@@ -11,7 +11,7 @@ import (
 // proceduresSimulated says how often the procedures around a comparison are wrong: choosing the
 // number of blocks by the noise, judging the rate before other metrics, testing all twins together.
 var proceduresSimulated = simulated{
-	"testdata/procedures.json", "testdata/procedures-short.json", "../../../docs/error-rates-tables.md", 1000, []simulation{
+	"testdata/procedures.json", "testdata/procedures-short.json", 1000, []simulation{
 		{"detect", simulateDetect, 2},
 		{"families", simulateFamilies, 1},
 		{"between", simulateBetween, 1},
@@ -22,7 +22,7 @@ var proceduresSimulated = simulated{
 
 func TestProcedureErrorRates(t *testing.T) { proceduresSimulated.run(t, 12) }
 
-func TestErrorRatesPageHasTheRecordedProcedures(t *testing.T) { proceduresSimulated.checkDocument(t) }
+func TestErrorRatesPageHasTheRecordedProcedures(t *testing.T) { proceduresSimulated.checkDocuments(t) }
 
 // simulateDetect adds blocks until their noise would show a difference.
 func simulateDetect(t *testing.T, series int) table {

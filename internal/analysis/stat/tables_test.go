@@ -2,14 +2,15 @@ package stat
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -17,18 +18,20 @@ import (
 // The simulations say how often each method is wrong where the truth is known. By default a few
 // dozen series a row check the aims generously, and that the results are those of the recorded
 // short form: a method that was changed shows. ASSAY_LONG=1 runs thousands and compares them with
-// the recorded long form, which the docs print.
-var update = flag.Bool("update", false, "write the recorded short form; with ASSAY_LONG=1, the long one and the docs' tables")
+// the recorded long form, which docs/error-rates has as CSV.
+var update = flag.Bool("update", false, "write the recorded short form, and the docs' tables of the long one; with ASSAY_LONG=1, the long one too")
 
 // simulated is a set of tables with the files that record them.
 type simulated struct {
 	long, short string
-	document    string
 	series      int // a row, in the long form
 	tables      []simulation
 }
 
-// table is one simulated table, as docs/statistics.md prints it.
+// documents has a file for each table, which docs/error-rates-tables.md links to.
+const documents = "../../../docs/error-rates"
+
+// table is one simulated table.
 type table struct {
 	Name    string     `json:"name"`
 	Series  int        `json:"series"` // simulated for each row
@@ -74,7 +77,10 @@ func (s simulated) run(t *testing.T, series int) {
 	}
 	switch {
 	case *update && long:
-		s.write(t, text, tables)
+		if err := os.WriteFile(s.long, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s.checkDocuments(t)
 	case *update:
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
@@ -84,12 +90,13 @@ func (s simulated) run(t *testing.T, series int) {
 	}
 	if recorded, err := os.ReadFile(path); err != nil || !bytes.Equal(recorded, text) {
 		t.Errorf("%s does not hold what was simulated (%v): a method was changed. "+
-			"Run both forms with -update, and read what changed in %s", path, err, s.document)
+			"Run both forms with -update, and read what changed in %s", path, err, documents)
 	}
 }
 
-// checkDocument holds the docs to what was simulated.
-func (s simulated) checkDocument(t *testing.T) {
+// checkDocuments holds the docs to what was simulated; with -update it writes them.
+func (s simulated) checkDocuments(t *testing.T) {
+	t.Helper()
 	text, err := os.ReadFile(s.long)
 	if err != nil {
 		t.Fatal(err)
@@ -98,71 +105,34 @@ func (s simulated) checkDocument(t *testing.T) {
 	if err := json.Unmarshal(text, &tables); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(s.document)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(tables) != len(s.tables) {
 		t.Errorf("%d tables are recorded, %d are simulated", len(tables), len(s.tables))
 	}
-	for _, recorded := range tables {
-		begin, end, err := markers(string(page), recorded.Name)
-		if err != nil {
-			t.Errorf("%s: %v", s.document, err)
-			continue
-		}
-		if got := string(page)[begin:end]; got != recorded.markdown() {
-			t.Errorf("table %s in %s is not the recorded one:\n%s\nrecorded:\n%s",
-				recorded.Name, s.document, got, recorded.markdown())
-		}
-	}
-}
-
-func (s simulated) write(t *testing.T, text []byte, tables []table) {
-	t.Helper()
-	page, err := os.ReadFile(s.document)
+	page, err := os.ReadFile(documents + "-tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range tables {
-		begin, end, err := markers(string(page), table.Name)
-		if err != nil {
-			t.Fatalf("%s: %v", s.document, err)
+	for _, recorded := range tables {
+		path := filepath.Join(documents, recorded.Name+".csv")
+		if *update {
+			if err := os.WriteFile(path, recorded.csv(), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-		page = []byte(string(page)[:begin] + table.markdown() + string(page)[end:])
-	}
-	for path, content := range map[string][]byte{s.long: text, s.document: page} {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, recorded.csv()) {
+			t.Errorf("%s is not the recorded table (%v): -update writes it", path, err)
+		}
+		if says := fmt.Sprintf("(error-rates/%s.csv): %d rows, %d series a row.", recorded.Name, len(recorded.Rows), recorded.Series); !bytes.Contains(page, []byte(says)) {
+			t.Errorf("docs/error-rates-tables.md lacks the link %s", says)
 		}
 	}
 }
 
-// markers finds the text between <!-- table: name --> and <!-- end -->.
-func markers(page, name string) (begin, end int, err error) {
-	open := "<!-- table: " + name + " -->\n"
-	at := strings.Index(page, open)
-	if at < 0 {
-		return 0, 0, fmt.Errorf("no %q", strings.TrimSpace(open))
-	}
-	begin = at + len(open)
-	length := strings.Index(page[begin:], "<!-- end -->")
-	if length < 0 {
-		return 0, 0, fmt.Errorf("table %s has no end", name)
-	}
-	return begin, begin + length, nil
-}
-
-func (s table) markdown() string {
-	var b strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(s.Columns)
-	line(strings.Split(strings.Repeat("---,", len(s.Columns)-1)+"---", ","))
-	for _, row := range s.Rows {
-		line(row)
-	}
-	fmt.Fprintf(&b, "\n%d series a row.\n", s.Series)
-	return b.String()
+func (s table) csv() []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.WriteAll(append([][]string{s.Columns}, s.Rows...)) // a buffer takes all
+	return b.Bytes()
 }
 
 // source is a random source of its own for each table row and series, so that results do not depend
