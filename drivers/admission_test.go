@@ -24,21 +24,25 @@ func TestWhoComesInIsSaidOfEachProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, section, _ := strings.Cut(string(text), "\n## Who can connect\n")
+	section, _, _ = strings.Cut(section, "\n## ")
 	for _, p := range drivers.Programs() {
-		switch {
-		case p.DemandsLogin() && p.Open != "":
-			t.Errorf("%s demands a login, and is said to be open: %s", p.Driver, p.Open)
-		case !p.DemandsLogin() && p.Open == "":
-			t.Errorf("%s lets everybody on the machine in, and doesn't say why", p.Driver)
-		}
-		if len(p.NotAsRoot) == 0 {
-			t.Errorf("%s runs as root, and names no other user", p.Driver)
-		}
-		_, section, _ := strings.Cut(string(text), "\n## Who can connect\n")
-		section, _, _ = strings.Cut(section, "\n## ")
-		if !strings.Contains(section, p.Driver) {
-			t.Errorf("docs/servers.md, Who can connect, doesn't name %s", p.Driver)
-		}
+		t.Run(p.Driver, func(t *testing.T) {
+			switch {
+			case p.DemandsLogin() && p.Open != "":
+				t.Errorf("demands a login, and is said to be open: %s", p.Open)
+			case !p.DemandsLogin() && p.Open == "":
+				t.Error("lets everybody on the machine in, and doesn't say why")
+			}
+			if len(p.NotAsRoot) == 0 {
+				t.Error("runs as root, and names no other user")
+			}
+		})
+		t.Run("documented/"+p.Driver, func(t *testing.T) {
+			if !strings.Contains(section, p.Driver) {
+				t.Error("docs/servers.md, Who can connect, doesn't name it")
+			}
+		})
 	}
 }
 

@@ -74,7 +74,7 @@ func testServer(t *testing.T, d store.Description) {
 			var options map[string]string
 			var group *server.Group
 			target.Endpoints, options, group = serveFor(t, program, form)
-			if group != nil && (slices.Contains(killed, d.Name) || os.Getenv("ASSAY_LONG") == "1") {
+			if group != nil && !program.Slow {
 				target.Cut = func(halted func()) error { return group.Cut(t.Context(), halted, servertest.Patience) }
 			}
 			maps.Copy(target.Options, options)
@@ -82,10 +82,6 @@ func testServer(t *testing.T, d store.Description) {
 		})
 	}
 }
-
-// killed are the drivers whose servers are killed in the fast tests, which have D2 and D3 between
-// them; in the long ones all are.
-var killed = []string{"postgres", "redis"}
 
 // inClasses gives each form the weakest class of one server, in which no operation waits for a
 // sync. The first form is tested in the strongest as well, which changes what the server does with

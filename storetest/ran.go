@@ -150,7 +150,7 @@ func (b *bench) begin(s *script) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.letGo(); err != nil {
+	if err := r.startPhase(); err != nil {
 		return nil, errors.Join(err, r.unmap())
 	}
 	return r, nil

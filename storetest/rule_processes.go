@@ -125,8 +125,8 @@ func (b *bench) prepareIn(p control.Prepare, threads int) error {
 	return b.second.Call(control.Request{Command: control.CommandPrepare, Prepare: &p}, b.target.StepTimeout, nil)
 }
 
-// letGo lets the prepared phase run.
-func (r *running) letGo() (err error) {
+// startPhase lets the prepared phase run.
+func (r *running) startPhase() (err error) {
 	b, request := r.bench, control.Request{Command: control.CommandRun}
 	if b.second != nil {
 		r.startNS = clock.MonotonicNS() + int64(startTogether)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/evidence/counters"
@@ -47,6 +48,12 @@ func describeRule(b *bench) error {
 	for _, o := range d.Options {
 		if o.Name == "" || names[o.Name] {
 			b.fault("an option's name is empty or there twice: %q", o.Name)
+		}
+		if o.Name != strings.ToLower(o.Name) {
+			b.fault("option %s has capitals in its name", o.Name)
+		}
+		if o.Type == store.Bytes && !strings.Contains(o.Name, "bytes") {
+			b.fault("option %s is of bytes, which its name does not say", o.Name)
 		}
 		names[o.Name] = true
 		if o.Help == "" {
@@ -100,6 +107,9 @@ func describeRule(b *bench) error {
 	}
 	if d.ValueBytesMax > 0 && d.ValueBytesMin > d.ValueBytesMax {
 		b.fault("value_bytes_min is %d, above value_bytes_max, %d", d.ValueBytesMin, d.ValueBytesMax)
+	}
+	if d.Abilities.Expire != (d.Expiry != nil) {
+		b.fault("the ability expire is %v, and a unit of times to live is given: %v", d.Abilities.Expire, d.Expiry != nil)
 	}
 	if d.BatchAtomic && !d.Abilities.Batch {
 		b.fault("batch_atomic is claimed, but there are no batches")
@@ -185,6 +195,9 @@ func abilitiesRule(b *bench) error {
 	var inspected control.Inspected
 	if err := b.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
 		return err
+	}
+	if len(opened.Settings) == 0 && b.description.Kind != store.None {
+		b.fault("the open store tells no settings: what was measured is then unknown")
 	}
 	if opened.Abilities.Inspect && len(inspected.Stats) == 0 {
 		b.fault("the store claims to tell about itself, but inspect gives no number")

@@ -50,6 +50,8 @@ var rules = []rule{
 	{"request-order", Loop, "Requests out of order are answered with bad_request and change nothing.", orderRule},
 	{"control-channel", Loop, "Replies come in the order of the requests and carry their ids, and nothing else is written on standard output, so that no reply is taken for another's.", channelRule},
 	{"end-of-input", Loop | Connections, "A worker ends when its input ends, store open or not: no process must outlive a trial and disturb the next.", endRule},
+	{"inspect", Encoding | Description, "The numbers that a store tells of itself have the same names from its opening on, in lower case. A worker names them before a phase: what comes later is in no series, and nobody misses it.", inspectRule},
+	{"fixed-disk", Description, "What a store sets aside on disk from its first write on is what its description says, give or take half. A trial is planned by it: one that fills the disk ends a run.", fixedDiskRule},
 	{"handle-limits", Loop | Connections, "Ways to share handles that the driver can't do are refused: threads that share what must not be shared break silently.", handleLimitsRule},
 
 	{"miss", Encoding | Connections | Placement, "A key that was never written is a miss, never an error or an empty value.", missRule},
@@ -98,6 +100,8 @@ var rules = []rule{
 	{"concurrent-overwrite", Encoding | Placement, "Threads that write the same keys at once leave each key with one whole value that one of them wrote last.", contendedRule},
 	{"write-conflicts", Encoding | Durability, "A write that ends in conflict was not done, every other one was; and only a driver that says so (write_conflicts) refuses a write because others write beside it. What is counted as refused is work not done, whatever it left behind.", writeConflictsRule},
 
+	{"connections", Connections, "An open store holds as many connections to its servers as the description says. What a worker holds in a trial is judged by it: a client that opens more is slow for a reason that no rate tells.", connectionsRule},
+	{"reconnects", Connections, "Handles that are open when their server is killed answer with errors, and do operations again once it is back. Otherwise all that follows a fault of the server is counted as its fault.", reconnectsRule},
 	{"processes", Connections, "Two processes that have the store open each see what the other has written, and do a part of one trace each, from the same moment on: only if the driver says so. Clients that are processes are measured on the strength of it.", processesRule},
 
 	{"reopen", Connections | Placement | Durability, "What was acknowledged in a class that survives the process is there after close and open: the load phase of every experiment relies on it.", reopenRule},

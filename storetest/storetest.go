@@ -16,8 +16,9 @@
 //	ran.go        a phase that has run: its counts held against the trace, what it read back
 //	conflicts.go  what it read back where writes may have been refused
 //	lateness.go   how late its operations began, held against its times
+//	queries.go    queries of records with columns, and what they must find
 //	rules.go      the list of rules
-//	rule_….go     the rules themselves
+//	rule_*.go     the rules themselves
 package storetest
 
 import (

@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-// TestTheDocumentsExamplePassesTheDriversTests takes the driver out of docs/add-a-driver.md, puts
-// it into the list of drivers, and runs the list's tests on it. All of it is in an overlay: no file
-// of the source tree is touched.
+// TestTheDocumentsExamplePassesTheDriversTests takes the driver out of docs/add-a-driver.md, puts it into
+// the list of drivers, and beside it a server's driver that implements what is required and nothing else.
+// The list's tests and the kit must pass on both. All of it is in an overlay: no file of the source tree is
+// touched.
 func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -30,8 +31,11 @@ func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 	list := filepath.Join(root, "drivers", "drivers.go")
 	listed := read(t, list)
 	for before, with := range map[string]string{
-		"\t\"assay/drivers/goleveldb\"\n": "\t\"assay/drivers/files\"\n\t\"assay/drivers/goleveldb\"\n",
-		"\t\tgoleveldb.Driver{},\n":       "\t\tfiles.Driver{},\n\t\tgoleveldb.Driver{},\n",
+		"\t\"assay/drivers/goleveldb\"\n":         "\t\"assay/drivers/files\"\n\t\"assay/drivers/goleveldb\"\n",
+		"\t\tgoleveldb.Driver{},\n":               "\t\tfiles.Driver{},\n\t\tgoleveldb.Driver{},\n",
+		"\t\"assay/internal/execution/server\"\n": "\t\"assay/drivers/toy\"\n\t\"assay/internal/execution/server\"\n",
+		"\t\ttokyotyrant.Table{},\n":              "\t\ttokyotyrant.Table{},\n\t\ttoy.Driver,\n",
+		"\t\ttokyotyrant.TableProgram,\n":         "\t\ttokyotyrant.TableProgram,\n\t\ttoy.Program,\n",
 	} {
 		if strings.Count(listed, before) != 1 {
 			t.Fatalf("drivers.go has no single line %q", before)
@@ -41,7 +45,9 @@ func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 
 	temporary := t.TempDir()
 	overlay := map[string]map[string]string{"Replace": {
-		filepath.Join(root, "drivers", "files", "files.go"): write(t, temporary, "files.go", blocks[0][1]),
+		filepath.Join(root, "drivers", "files", "files.go"):           write(t, temporary, "files.go", blocks[0][1]),
+		filepath.Join(root, "drivers", "toy", "toy.go"):               filepath.Join(root, toySource, "toy.go.txt"),
+		filepath.Join(root, "drivers", "toy", "toyserver", "main.go"): filepath.Join(root, toySource, "main.go.txt"),
 		list: write(t, temporary, "drivers.go", listed),
 	}}
 	described, err := json.Marshal(overlay)
@@ -50,49 +56,66 @@ func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 	}
 	overlayFile := write(t, temporary, "overlay.json", string(described))
 
+	here := t.TempDir() // where the page's lines run
+	build(t, root, overlayFile, filepath.Join(here, "bin", "assay"), "./cmd/assay")
+	build(t, root, overlayFile, filepath.Join(here, "bin", "toyserver"), "./drivers/toy/toyserver")
+	if err := os.Chmod(here, 0o711); err != nil { // the toy's server runs as another user
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(here, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	// -vet=off: go vet does not find a folder that is in the overlay only. -s -w: linking takes most of
 	// the time.
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlayFile, "-vet=off", "-ldflags=-s -w", "-count=1", "-v", "-run", "/^files$", "./drivers")
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlayFile, "-vet=off", "-ldflags=-s -w", "-count=1", "-v", "-run", "/^(files|toy)$", "./drivers")
 	command.Dir = root
 	output, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the page's driver does not pass: %v\n%s", err, output)
 	}
-	for _, want := range []string{
-		"--- PASS: TestGetPutDelete/files/D3", "--- PASS: TestScansInOrder/files/D1",
-		"--- PASS: TestHoldsToItsKeyLimits/files/D1", "--- PASS: TestAcknowledgedWritesSurviveTheProcess/files/D1",
-	} {
-		if !strings.Contains(string(output), want) {
-			t.Errorf("the tests did not run: no %q in\n%s", want, output)
+	for _, test := range []string{"TestValuesOfAnyBytes", "TestKeysAtTheirLimits"} {
+		for _, driver := range []string{"files", "toy"} {
+			if want := "--- PASS: " + test + "/" + driver + " "; !strings.Contains(string(output), want) {
+				t.Errorf("the tests did not run: no %q in\n%s", want, output)
+			}
 		}
 	}
-	runTheDocumentsLines(t, root, page, overlayFile)
+	runTheDocumentsLines(t, here, page)
+	run(t, here, "bin/assay conformance --driver toy --endpoint start")
 }
 
-// runTheDocumentsLines builds the command with the page's driver in it and runs the page's lines,
-// each of which must do.
-func runTheDocumentsLines(t *testing.T, root, page, overlayFile string) {
+// toySource has what the guide asks of a server's driver: one that has no ability, and its program.
+const toySource = "internal/testkit/drivertest/testdata/toy"
+
+func build(t *testing.T, root, overlayFile, output, name string) {
 	t.Helper()
-	here := t.TempDir()
+	command := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlayFile, "-o", output, name)
+	command.Dir, command.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if printed, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", name, err, printed)
+	}
+}
+
+func run(t *testing.T, here, line string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "sh", "-c", line)
+	command.Dir = here
+	if printed, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, printed)
+	}
+}
+
+// runTheDocumentsLines runs the page's lines with a command that has the page's driver in it: each must do.
+func runTheDocumentsLines(t *testing.T, here, page string) {
+	t.Helper()
 	lines := regexp.MustCompile("(?s)```sh\nmake build\n(.*?)```").FindStringSubmatch(page)
 	if lines == nil {
 		t.Fatal("the page has no block of commands that begins with make build")
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlayFile, "-o", filepath.Join(here, "bin", "assay"), "./cmd/assay")
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, output)
 	}
 	for line := range strings.Lines(lines[1]) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "bin/assay run") {
 			line += " --set busy_machine=tell --no-html --for 50ms --blocks 1" // the last flag of a name counts
 		}
-		command := exec.CommandContext(t.Context(), "sh", "-c", line)
-		command.Dir = here
-		if output, err := command.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", line, err, output)
-		}
+		run(t, here, line)
 	}
 }
 

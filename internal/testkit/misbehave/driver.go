@@ -30,6 +30,7 @@ type behaviour struct {
 	buffered    bool // acknowledges writes before they reach the file
 	swapNothing bool
 	settings    map[string]string
+	stats       func(d *db) map[string]float64 // tells about itself
 
 	expires func(key []byte, ttl time.Duration) time.Duration // has values with a TTL, and ends them then
 
@@ -84,7 +85,7 @@ const (
 )
 
 // HonestNames are the names of all drivers that break no promise.
-var HonestNames = []string{Honest, Slow, Prints, Bare, SilentExplain, SlowSorts, Conflicts}
+var HonestNames = []string{Honest, Slow, Prints, Bare, SilentExplain, SlowSorts, Conflicts, Remote}
 
 // crashAfter is the operation at which drivers hang or crash: in the middle of a phase.
 const crashAfter = 30
@@ -349,6 +350,8 @@ var behaviours = []behaviour{
 		return h.write(store.Write{Key: key, Value: value})
 	}},
 	{name: "lies-version", summary: "does not tell its library's version", describe: func(d *store.Description) { d.Library = "example.org/secret" }},
+	{name: "lies-disk", summary: "sets 4 MiB aside on disk, and does not say so", open: setAside},
+	{name: "lies-inspect", summary: "names a counter only after the first records", stats: nameLate},
 	{name: "lies-forgets", summary: "forgets everything at close", drop: true},
 	{name: "lies-buffered", summary: "acknowledges D1 and D3 from a buffer of its own", buffered: true},
 	{name: "lies-class", summary: "claims a class that it then refuses", describe: func(d *store.Description) {
@@ -445,11 +448,14 @@ func walk(records []record, visit func(key, value []byte) bool) error {
 	return nil
 }
 
-// Drivers returns all drivers of this package, honest ones first.
+// Drivers returns all drivers of this package: those with files, then those of a [Server].
 func Drivers() []store.Driver {
-	all := make([]store.Driver, len(behaviours))
+	all := make([]store.Driver, 0, len(behaviours)+len(remotes))
 	for i := range behaviours {
-		all[i] = driver{&behaviours[i]}
+		all = append(all, driver{&behaviours[i]})
+	}
+	for _, r := range remotes {
+		all = append(all, r)
 	}
 	return all
 }
@@ -471,7 +477,7 @@ func (d driver) Describe() store.Description {
 	if d.silent {
 		description.Abilities.Explain = false
 	}
-	description.Abilities.Async = d.tell != nil
+	description.Abilities.Async, description.Abilities.Inspect = d.tell != nil, d.stats != nil
 	if d.expires != nil {
 		description.Abilities.Expire, description.Expiry = true, &store.Expiry{UnitNS: int64(time.Millisecond)}
 	}
@@ -498,6 +504,9 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	}
 	if d.tell != nil {
 		return lanes{opened}, nil
+	}
+	if d.stats != nil {
+		return telling{opened}, nil
 	}
 	return opened, nil
 }

@@ -5,19 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"assay/drivers"
-	"assay/internal/evidence/host"
 	"assay/internal/execution/server"
 	"assay/internal/testkit/drivertest"
-	"assay/internal/testkit/servertest"
 	"assay/internal/testkit/tyrantstandin"
 	"assay/store"
 )
@@ -33,26 +27,23 @@ var namespaces = map[string]string{
 
 var namespace atomic.Int64
 
-// serve fills in a server: the real one, in a name space of the test's own, which it returns, or
+// serve fills in a server: the real one, in a name space of the test's own where its driver has them, or
 // what stands in for it.
-func serve(t *testing.T, d store.Description, c *store.Config) (instances []*server.Instance) {
+func serve(t *testing.T, d store.Description, c *store.Config) {
 	t.Helper()
 	if standIn := cmp.Or(drivertest.StandInFor(t, d.Name, c.Durability), tyrantstandin.For(t, d.Name, c.Durability)); standIn != "" {
 		c.Endpoints = []string{standIn}
-		return nil
+		return
 	}
-	if c.Durability == store.D4 {
-		t.Skip("SKIPPED: D4 needs several nodes; tests in the driver's folder start them, with ASSAY_LONG=1")
+	program, starts := drivers.Program(d.Name)
+	if !starts {
+		t.Skipf("SKIPPED: no test starts a server for %s", d.Name)
 	}
-	program, _ := drivers.Program(d.Name)
 	i := servers.Get(t, program, c.Durability)
 	c.Endpoints = []string{i.Endpoint()}
 	if option, ok := namespaces[d.Name]; ok {
 		c.Options[option] = fmt.Sprintf("test_%d", namespace.Add(1))
-	} else {
-		c.First, c.Options["flush_at_open"] = true, "true"
 	}
-	return []*server.Instance{i}
 }
 
 // eachSQL runs a test for each driver of an SQL server, with each of its clients.
@@ -113,47 +104,6 @@ func TestSQLLongestKeys(t *testing.T) {
 			must(t, h.Delete(key))
 		}
 	})
-}
-
-// Handles meet a server that is killed and comes back: an error, and then its answers, with all that
-// was acknowledged. Rule survives-kill of the kit holds each class; here the strongest is enough.
-func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
-	for _, p := range drivers.Programs() {
-		driver, err := driverNamed(p.Driver)
-		must(t, err)
-		d := driver.Describe()
-		for _, claim := range d.Durability {
-			weaker := claim.Class == store.D1 && claims(d, store.D3) && os.Getenv("ASSAY_LONG") == ""
-			if claim.Class != store.D1 && claim.Class != store.D3 || weaker {
-				continue
-			}
-			for _, client := range clientsOf(d) {
-				t.Run(fmt.Sprint(d.Name, "/", client, "/", claim.Class), func(t *testing.T) {
-					t.Parallel()
-					given := map[string]string{"operation_timeout": "20s"} // etcd waits it out
-					if client != "" {
-						given["client"] = client
-					}
-					drivertest.KeepsWrites(t, driver, p, claim.Class, given)
-				})
-			}
-		}
-	}
-}
-
-func claims(d store.Description, class store.Durability) bool {
-	_, does := d.Claim(class)
-	return does
-}
-
-// clientsOf returns the choices of a driver's option client; one empty choice if it has none.
-func clientsOf(d store.Description) []string {
-	for _, o := range d.Options {
-		if o.Name == "client" {
-			return o.Choices
-		}
-	}
-	return []string{""}
 }
 
 // An operation whose answer does not come in time is a timeout, and its late answer is no other
@@ -227,111 +177,4 @@ func TestSQLSteadyPathAllocations(t *testing.T) {
 			t.Errorf("%v allocations in four operations", allocations)
 		}
 	})
-}
-
-// A store holds as many connections as its description says: what the worker's process holds in a
-// trial is judged by that. One that was used at opening, and is closed a little later, is waited for.
-func TestConnectionsAreThoseDescribed(t *testing.T) {
-	for _, driver := range drivers.All() {
-		d := driver.Describe()
-		if d.Kind != store.Server {
-			continue
-		}
-		for _, client := range clientsOf(d) {
-			t.Run(strings.TrimSuffix(d.Name+"/"+client, "/"), func(t *testing.T) {
-				given := map[string]string{}
-				if client != "" {
-					given["client"] = client
-				}
-				c := drivertest.Config(t, d, d.Durability[0].Class, given)
-				instances := serve(t, d, &c)
-				s, h := drivertest.Open(t, driver, c)
-				handles := []store.Handle{h}
-				for range 3 {
-					h, err := s.Handle()
-					must(t, err)
-					t.Cleanup(func() { must(t, h.Close()) })
-					handles = append(handles, h)
-				}
-				for i, h := range handles {
-					must(t, h.Put(fmt.Append(nil, "key-", i), []byte("value")))
-				}
-				s.(store.Inspector).Inspect()
-				want := len(handles)*max(d.ConnectionsEach, 1) + d.ConnectionsOwn
-				holdsConnections(t, c.Endpoints, instances, want)
-				for i, h := range handles { // a server of several tests is left empty
-					must(t, h.Delete(fmt.Append(nil, "key-", i)))
-				}
-				if a, ok := s.(store.Asynchronous); ok && d.Abilities.Async {
-					if loop, err := a.Loop(10, 1); err == nil { // only of the lean client
-						holdsConnections(t, c.Endpoints, instances, want+10)
-						must(t, loop.Close())
-						holdsConnections(t, c.Endpoints, instances, want)
-					}
-				}
-				if d.HandlePools {
-					var threads sync.WaitGroup
-					for i := range 4 {
-						threads.Go(func() {
-							if err := h.Put(fmt.Append(nil, "key-", i), []byte("value")); err != nil {
-								t.Error(err)
-							}
-						})
-					}
-					threads.Wait()
-					holdsConnections(t, c.Endpoints, instances, want, want+1, want+2, want+3)
-					for i := range 4 {
-						must(t, h.Delete(fmt.Append(nil, "key-", i)))
-					}
-				}
-			})
-		}
-	}
-}
-
-// A handle of memcached's driver has a connection to each of several servers.
-func TestConnectionsToSeveralServers(t *testing.T) {
-	driver, err := driverNamed("memcached")
-	must(t, err)
-	d := driver.Describe()
-	for _, client := range clientsOf(d) {
-		t.Run(client, func(t *testing.T) {
-			c := drivertest.Config(t, d, store.D0, map[string]string{"client": client})
-			program, _ := drivers.Program(d.Name)
-			for range 3 {
-				c.Endpoints = append(c.Endpoints, servertest.Start(t, program, store.D0, nil).Endpoint())
-			}
-			_, h := drivertest.Open(t, driver, c)
-			for i := range 30 {
-				must(t, h.Put(fmt.Append(nil, "key-", i), []byte("value")))
-			}
-			holdsConnections(t, c.Endpoints, nil, len(c.Endpoints)*(1+d.ConnectionsOwn))
-		})
-	}
-}
-
-// holdsConnections waits until this process has one of the numbers of connections to endpoints,
-// without those that the servers below it have to themselves, as etcd's gateway has.
-func holdsConnections(t *testing.T, endpoints []string, instances []*server.Instance, want ...int) {
-	t.Helper()
-	count := func(pid int) int {
-		sampler := host.NewSampler("", pid)
-		sampler.WatchConnections(endpoints)
-		n, counted := sampler.Resources(sampler.Sample())["worker.connections"]
-		if !counted {
-			t.Skip("SKIPPED: ", sampler.NotMeasured()["worker.connections"])
-		}
-		return int(n)
-	}
-	got := 0
-	for ended := time.Now().Add(time.Minute); time.Now().Before(ended); time.Sleep(50 * time.Millisecond) {
-		got = count(os.Getpid())
-		for _, i := range instances {
-			got -= count(i.PID())
-		}
-		if slices.Contains(want, got) {
-			return
-		}
-	}
-	t.Errorf("%v connections, want %v", got, want)
 }
