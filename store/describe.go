@@ -290,7 +290,7 @@ const (
 // Options are the checked values of a driver's options, by name.
 type Options map[string]string
 
-// The getters panic on a name that the driver did not declare or a value of another type: [Resolve]
+// Bool and the other getters panic on a name that the driver did not declare or a value of another type: [Resolve]
 // has checked both, so that it can only be a mistake in the driver.
 func (o Options) Bool(name string) bool {
 	v, err := strconv.ParseBool(o.must(name))

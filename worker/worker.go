@@ -7,10 +7,20 @@
 //	lanes.go    the same for asynchronous handles: one OS thread drives many connections
 //	operate.go  one operation of each kind
 //	multiread.go  several records in one call
+//	modify.go   updates of columns; request.go: requests of several operations
+//	history.go  recorded operations; find.go: what recorded scans and queries gave
+//	lives.go    values with a time to live
+//	sampled.go  the loop where one operation in so many is timed
 //	check.go    is a value that was read one that was written there?
 //	handles.go  one handle for all, one each, a pool, a new one each time
-//	define.go   records with columns, and query.go: finding and counting them by one
+//	define.go   records with columns, and query.go: finding and counting them by one;
+//	            explain.go: how the store answers
 //	stats.go    the store's own counters, told while a phase runs
+//
+// # Decisions
+//
+//   - The Go worker does not lock goroutines to threads: engines hand work between goroutines, and
+//     a Go program that uses them does not lock either.
 package worker
 
 import (

@@ -51,7 +51,7 @@ func ceiling() experiment.Store {
 	return experiment.Store{Name: experiment.NullDriver, Driver: experiment.NullDriver, Description: d}
 }
 
-// driverCatalogue tells spec what stores can do: Assay's own drivers from their code, others by
+// driverCatalogue tells package read what stores can do: Assay's own drivers from their code, others by
 // asking their worker.
 func driverCatalogue() read.Drivers {
 	var names []string

@@ -31,7 +31,7 @@ const (
 	exitFailed = 1 // Assay itself failed
 	exitUsage  = 2 // bad arguments, or an experiment that can't be
 	exitTrials = 3 // trials failed, were marked, or are left to do; or no store could do what was asked
-	// 4 and 5 are verdict.Outcome's: a regression, or inconclusive.
+	// 4 and 5 are those of package compare: a regression, or inconclusive.
 )
 
 // exitError ends the program with a status. Its text may be empty where everything was said

@@ -3,10 +3,19 @@
 // allocation in the steady path), which speaks any of the server's protocols, and gomemcache, the
 // client that most Go programs use.
 //
+//	memcached.go   the driver: options, limits, opening
+//	handle.go      the lean client's handle; library.go: one of gomemcache
+//	server.go      the server that Assay starts; sasl.go: with a login by SASL
 //	protocol.go    what the protocols share, in text.go, meta.go and binary.go
 //	datagram.go    the text protocol by UDP
 //	connection.go  a connection; speaker.go does the operations on it, for handles and lanes
 //	spread.go      several servers; distribution.go says which one has a key
+//
+// # Decisions
+//
+//   - Keys are spread over several memcached servers by the client, as memcached leaves it to
+//     clients: one distribution for both of the driver's clients, so that both find each other's
+//     records. A handle is then a connection to each server, and one server costs nothing of it.
 package memcached
 
 import (

@@ -9,6 +9,7 @@
 //	database.go  the database: made, recognised, dropped
 //	document.go  keys, values and records as documents, and back
 //	handle.go    the operations
+//	explain.go   how a query is answered
 //	inspect.go   settings and statistics, as the server tells them
 //	server.go    the servers, for trials that start one
 package mongodb

@@ -4,6 +4,8 @@
 // and tells its settings as Redis does, such as Valkey, is driven too. The lean client also drives
 // the masters of a cluster.
 //
+//	redis.go    the driver: options, limits, opening
+//	server.go   the server that Assay starts; server_cluster.go: as a node of a cluster
 //	member.go   a server, by the connection that asks it for settings and statistics; class.go, inspect.go
 //	resp.go     the protocol: requests, and replies of RESP2 and RESP3; columns.go: records as hashes
 //	speaker.go  the lean client's operations, on what lean_client.go builds and reads; for handles
@@ -11,6 +13,12 @@
 //	cluster.go  a handle of a cluster
 //	library.go  a handle of go-redis
 //	modify.go   updates of some columns, by all three
+//
+// # Decisions
+//
+//   - All masters of a Redis cluster are named. Clients learn the nodes from one of them; a
+//     cluster may then name a server that nobody meant to load. The redirects that clients follow
+//     are followed once and counted, since they are answers and no failures.
 package redis
 
 import (

@@ -13,6 +13,11 @@
 //	siblings.go    what becomes of a record with several values
 //	inspect.go     what the nodes tell of themselves
 //	server.go      the program, which assay doctor finds and Assay does not start
+//
+// # Decisions
+//
+//   - Riak's D4 is asked for in each write, and not derived from the cluster's size: dw counts
+//     replicas, and two of them may be on one node. node_confirms counts nodes.
 package riak
 
 import (

@@ -1,6 +1,7 @@
 // Package tokyotyrant drives Tokyo Tyrant servers, each of which hosts one database of Tokyo
 // Cabinet. It speaks the binary protocol, and the server's memcached and HTTP faces.
 //
+//	tokyotyrant.go  the drivers: options, limits, opening
 //	class.go     which durability class a kind of database gives
 //	binary.go    the binary protocol
 //	faces.go     the memcached and HTTP faces
@@ -11,7 +12,7 @@
 //	table.go     columns and indexes
 //	row.go       records with columns
 //	query.go     queries and counts
-//	search.go    how they ask
+//	search.go    how they ask; explain.go: how they are answered
 //	arguments.go how a search is put together
 //	server.go    how Assay starts a ttserver
 //

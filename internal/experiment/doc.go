@@ -10,6 +10,7 @@
 //	experiment.go  the experiment: stores, cells, values, phases
 //	axes.go        the parameters in which cells differ, and the label of a cell
 //	agents.go      where agents are, and how many do a cell
+//	capacity.go    a search for a capacity
 //	ceilings.go    the null driver whose rate bounds that of a store
 //	columns.go     records with columns, and their indexes
 //	cpus.go        which CPUs a trial's ends are pinned to
@@ -19,10 +20,12 @@
 //	jvm.go         what a client for the JVM asks of it
 //	mix.go         what a phase does, in words
 //	queries.go     what queries ask
+//	rates.go       a rate that changes over time; staircase.go: threads that do
 //	refusal.go     why a store can't run in a cell, or do a phase
 //	replay.go      recorded traffic that a phase plays
 //	server.go      the server that Assay starts, and what it can ask of one
 //	tasks.go       how the clients of a phase are parted over processes
+//	ttl.go         values with a time to live
 //
 // In this folder:
 //

@@ -272,6 +272,7 @@ func (e *Experiment) ValueBytesMin(cell Cell) int {
 	return slices.Min(e.valueLengths(cell))
 }
 
+// ValueBytesMax returns the longest value of a cell, in bytes.
 func (e *Experiment) ValueBytesMax(cell Cell) int {
 	if record := e.Values.Record(); record != nil {
 		return record.BytesMax()

@@ -11,6 +11,18 @@
 //
 // A driver gives a [Dialect], and connections of its library's own where database/sql is not the
 // only way to it.
+//
+// # Decisions
+//
+//   - A database of Assay's own has a fixed name (option schema or database), and not the trial's,
+//     which a driver is not told; keys begin with the trial's name. A comment on it says that
+//     Assay made it: any other is refused, whatever stands in it. The store that closes last drops
+//     it, if no record is left; a table of records with columns has their fingerprint in its name,
+//     so that experiments do not meet each other's definitions.
+//   - An SQL server that Assay starts asks for no password, but for few rights: the superuser
+//     can't log in over the network, and the user who runs Assay can, from this machine, with
+//     rights on data alone. A password would have to reach the worker, and no process list, log or
+//     result may have it.
 package sqlkv
 
 import (

@@ -3,11 +3,30 @@
 // Drivers of servers put their protocol on it.
 //
 //	connection.go  one connection, with one request on its way at a time, which its caller waits for
+//	access.go      TLS and logins
 //	bound.go       how long an answer may be
+//	speaker.go     what a driver adds: requests, and how their answers are read
 //	blocking.go    a handle, which waits for the answer to each request of a connection
 //	loop.go        many connections that one thread drives through epoll(7)
 //	loop_ring.go   the same through io_uring(7)
 //	ring.go        an io_uring: its queues and its buffers
+//
+// # Decisions
+//
+//   - TLS and logins are in one place: the lean clients connect through it, and the libraries get
+//     its settings, or its connections where they know no login. What memcached and Redis demand
+//     of Assay, started by it, is made for each start and reaches the worker as the names of
+//     files.
+//   - Asynchronous handles are a way to share handles (handles: async(16)), and no option of a
+//     driver: they are an axis, any store may have them, the null driver has them (so the ceiling
+//     is that of the same loop), and the report names them. The interface is submit and reap;
+//     io_uring, and epoll where that is not allowed or connections are more than 4,096, stand in
+//     drivers/internal/wire, so that a driver whose library has an event loop of its own may use
+//     that. A ring belongs to one OS thread: so a worker's thread pins its loop for a phase
+//     (store.Pinner). The ring is our own code: no Go library for io_uring could be had, and it is
+//     in the measured loop. An answer that has not come whole is read again from its beginning: so
+//     one parser serves both forms, and a driver writes no state machine. The loop's system calls
+//     are not announced to Go's scheduler where they last a millisecond at most.
 package wire
 
 import (

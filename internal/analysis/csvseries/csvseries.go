@@ -1,5 +1,11 @@
 // Package csvseries reads a rate over time that another program wrote, as CSV or in a form of its own
 // (tools.go), for `assay analyze`.
+//
+//  1. text.go       a file → lines of UTF-8, or JSON
+//  2. forms.go      how it writes numbers, and where its names stand
+//  3. rows.go       lines after the names
+//  4. columns.go    what each column holds
+//  5. csvseries.go  columns → a series
 package csvseries
 
 import (

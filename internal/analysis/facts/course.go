@@ -225,6 +225,7 @@ func MostFrequent[T comparable](values []T) (most T, count int) {
 	return most, count
 }
 
+// AppendKnown appends a value that is known.
 func AppendKnown(values []float64, v *float64) []float64 {
 	if v == nil {
 		return values
@@ -232,6 +233,7 @@ func AppendKnown(values []float64, v *float64) []float64 {
 	return append(values, *v)
 }
 
+// MedianOf returns the median of values; nil: there are none.
 func MedianOf(values []float64) *float64 {
 	if len(values) == 0 {
 		return nil

@@ -150,6 +150,7 @@ func stepsOf(phases []*record.Phase) (steps []*record.Phase) {
 	return steps
 }
 
+// AddOutcomes adds the outcomes of a phase.
 func AddOutcomes(o *Outcomes, p *record.Phase) {
 	o.Attempted += p.Attempted
 	o.Unfinished += p.Unfinished

@@ -104,6 +104,7 @@ func (t *Table) Values(rows []*Row, of func(*Observation) float64) [][]float64 {
 	return values
 }
 
+// RateOfTrial returns the rate of a trial that has one.
 func RateOfTrial(o *Observation) float64 { return *o.Rate }
 
 // Comparable lists the rows whose figures are of good trials: the others have estimates of their
@@ -167,6 +168,7 @@ func (r *Row) setRate(e stat.Estimate) {
 	}
 }
 
+// EstimateOf returns an estimate as results have it.
 func EstimateOf(e stat.Estimate) Estimate {
 	m := Estimate{Value: e.Value, Blocks: e.N}
 	if e.Interval != nil {
@@ -185,6 +187,7 @@ func inUnit(e Estimate, factor float64) Estimate {
 	return e
 }
 
+// RatioOf returns a ratio as results have it.
 func RatioOf(r stat.Ratio) *Ratio {
 	if r.Value == 0 {
 		return nil
@@ -309,6 +312,7 @@ func (t *Table) faster(a, b *Row) int {
 	return cmp.Compare(RateOrZero(b), RateOrZero(a))
 }
 
+// RateOrZero returns the rate of a row; 0: it has none.
 func RateOrZero(r *Row) float64 {
 	if r.Rate == nil {
 		return 0

@@ -45,6 +45,7 @@ type shortPhase struct {
 // AsksForLonger reports whether phases were too short, though not by design.
 func (s *tooShort) AsksForLonger() bool { return s.Asked && len(s.Longer) > 0 }
 
+// MeasuredTooShort returns what of the tables was measured for too short a time to be judged.
 func MeasuredTooShort(tables []*Table) (m tooShort) {
 	shown := map[string]*shortPhase{}
 	EachMeasured(tables, func(t *Table, r *Row) {

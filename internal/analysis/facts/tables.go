@@ -311,6 +311,7 @@ func (r *Row) resources(t *Table, phases []*record.Phase) {
 	}
 }
 
+// DoneOf returns how many operations of a phase ended well.
 func DoneOf(p *record.Phase) (done uint64) {
 	for _, op := range p.Operations {
 		done += op.Done()
@@ -318,6 +319,7 @@ func DoneOf(p *record.Phase) (done uint64) {
 	return done
 }
 
+// Float returns a number that may be unknown (nil) as a float.
 func Float(n *uint64) *float64 {
 	if n == nil {
 		return nil

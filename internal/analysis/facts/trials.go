@@ -89,6 +89,7 @@ func TrialRate(e *experiment.Experiment, planned plan.Trial, t *record.Trial, sa
 	return nil
 }
 
+// PhaseIn returns the phase of a trial that has the name; nil: it has none.
 func PhaseIn(t *record.Trial, name string) *record.Phase {
 	if t == nil {
 		return nil
@@ -170,4 +171,5 @@ func (r *Row) Count(is func(*Observation) bool) (n int) {
 	return n
 }
 
+// HasGood reports whether a trial of the row counts.
 func (r *Row) HasGood() bool { return slices.ContainsFunc(r.Trials, (*Observation).good) }

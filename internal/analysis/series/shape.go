@@ -13,7 +13,16 @@
 //  7. short.go        exact tests for 8 to 20 samples
 //  8. coincide.go     which resources changed with it
 //
+// lines.go fits lines and trend.go tells a direction from a walk; shape.go is what comes out, and
+// findings.go says it.
+//
 // docs/analyze.md defines each kind; docs/error-rates.md has their error rates in simulation.
+//
+// # Decisions
+//
+//   - Series are judged on levels, lines and one jump, not on special shapes: what the finder has
+//     no word for is *inconclusive*. Nothing is thinned: long series are joined for the levels
+//     alone.
 package series
 
 import (

@@ -5,6 +5,7 @@ import (
 	"slices"
 )
 
+// Median returns the median; NaN of no values.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -18,6 +19,7 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
+// Mean returns the arithmetic mean; NaN of no values.
 func Mean(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

@@ -1,7 +1,7 @@
 package finding
 
 // How many blocks the difference that a run is to detect needs, and what becomes of time that is
-// left. Package run says them while it runs, verdict in the result.
+// left. Package run says them while it runs, detect in the result.
 var _ = register(
 	Entry{Example: BlocksPilotParams{Ran: 5, Blocks: 11, Most: 30, Share: 0.05, Seconds: 540.0},
 		Says: `{{if not .blocks}}The noise of {{plural .ran "block" ""}} is unknown: no more blocks are run.{{else}}The noise of {{plural .ran "block" ""}} asks for {{plural .blocks "block" ""}} to detect a difference of {{percent .share}}{{if gt .blocks .most}}; at most {{.most}} are run{{end}}: about {{seconds .seconds}} in all.{{end}}`},

@@ -1,7 +1,7 @@
 package finding
 
 // How much was run: what a time limit changed before the run, why it stopped, and which trials ran
-// again. Package plan makes the layout's, package run says them while it runs, verdict in the
+// again. Package plan makes the layout's, package run says them while it runs, facts in the
 // result.
 var _ = register(
 	Entry{Example: LayoutBlocksParams{Blocks: 3, Of: 5}, Severity: Notice,

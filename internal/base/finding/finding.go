@@ -9,6 +9,9 @@
 //  3. catalogue.go  the form of an entry; catalogue_*.go: entries and their structs, by who detects
 //  4. render.go     code + parameters → words, the only place where this happens
 //
+// stored.go reads codes of older run directories; difference.go has the words for what differs between
+// a trial and a proof of its store.
+//
 // Marks of trials, reasons for having no rank, notes on a row, the lines of the summary and the
 // evidence of a finding are all messages.
 package finding

@@ -61,6 +61,7 @@ const (
 	UMOUNT_NOFOLLOW        = unix.UMOUNT_NOFOLLOW
 )
 
+// Types of package unix.
 type (
 	CPUSet          = unix.CPUSet
 	LoopConfig      = unix.LoopConfig

@@ -2,6 +2,13 @@
 // (memfd_create(2)): they end with the processes that have them open, so a kill at any moment
 // leaves nothing behind. They are sealed, so a worker that truncates one gets EPERM. The conductor
 // would otherwise die of SIGBUS at its next look.
+//
+// # Decisions
+//
+//   - Trace and counters files have no name (memfd_create), and seals. A conductor that is killed
+//     leaves no shared memory behind; workers die with it (PDEATHSIG). A worker that truncates its
+//     counters gets an error, where the conductor would die of SIGBUS. The price: a worker in
+//     another PID namespace, or of another user, can't open them.
 package memfile
 
 import (

@@ -1,5 +1,14 @@
 // Package answers knows what queries find among records whose columns follow from their indexes: what
 // a store must give, and what it must delete.
+//
+// # Decisions
+//
+//   - Queries are templates of define, and their values those of the entry's record. So a worker
+//     needs no randomness for them, and the conductor knows what each must find: a table of all
+//     records for each alternative, sorted by what finds them (internal/evidence/answers), gives
+//     the least and the most in a few comparisons, also while inserts go on. Which records come
+//     first in an order is held against a sum of the sort column: a store that sorts what it met
+//     first is seen by nothing else.
 package answers
 
 import (

@@ -1,6 +1,21 @@
 // Package counters is the shared-memory file in which a worker says what it has done: section 3 of
 // docs/worker-contract.md. The conductor makes it and samples it; each word has one writer, and
 // nothing locks.
+//
+// # Decisions
+//
+//   - lost is an outcome of its own beside miss. The design's identity had only miss; but whether
+//     a miss is a finding depends on whether the key must be there, which the worker knows for
+//     loaded records (must_hit_below), and a reader must see the two apart.
+//   - Tasks that are processes share one trace and one counters file, and each does a range of the
+//     threads: whether clients are threads or processes is no matter of the work, nor of what is
+//     made of the counters. What a process says of itself (start, end, clock) stands in a page of
+//     its own, so that each word still has one writer. They count from a moment that the conductor
+//     names, and by CLOCK_MONOTONIC: the TSC is calibrated in each process, and histories are
+//     compared across them.
+//   - The store's own counters are sampled without a message: a worker may answer prepare with the
+//     names of its counters and then keep their values in the header of the counters file. The
+//     worker is still never spoken to during an operation.
 package counters
 
 import (
@@ -336,8 +351,10 @@ func (f *File) adopt(t *trace.File) error {
 // Unmap gives the memory back. Nothing of the file may be used after it.
 func (f *File) Unmap() error { return unix.Munmap(f.data) }
 
-// Threads returns the number of threads, and Operations the operation of each slot.
-func (f *File) Threads() int                  { return f.threads }
+// Threads returns the number of threads.
+func (f *File) Threads() int { return f.threads }
+
+// Operations returns the operation of each slot.
 func (f *File) Operations() []trace.Operation { return f.slots.Operations }
 
 // HasResponse says if slots have response-time histograms.
@@ -390,7 +407,6 @@ func (f *File) Observed() []uint64 {
 // Processes returns how many processes do the phase, and Process the same mapped file with the words
 // of one of them, numbered from 0: those from State to ClockDriftNS, and Stats.
 func (f *File) Processes() int { return f.pages }
-
 func (f *File) Process(number int) *File {
 	own := *f
 	own.page = number
@@ -402,6 +418,8 @@ func (f *File) load(word int) uint64     { return atomic.LoadUint64(f.word(word)
 func (f *File) store(word int, v uint64) { atomic.StoreUint64(f.word(word), v) }
 func (f *File) word(word int) *uint64    { return &f.words[f.page*pageBytes/8+word] }
 
+// The words of a phase, which its worker writes: state, times in ns of CLOCK_MONOTONIC, the clock in use and
+// by how much it drifted. Stop is the conductor's.
 func (f *File) State() uint64            { return f.load(wordState) }
 func (f *File) SetState(v uint64)        { f.store(wordState, v) }
 func (f *File) StartNS() uint64          { return f.load(wordStart) }

@@ -6,11 +6,17 @@
 //  2. clocks.go    times that several machines' clocks told
 //  3. register.go  whether any order of the operations explains the key: zones in linear time (Gibbons
 //     and Korach, SIAM J. Comput. 26, 1997), and a search where values are not unique
-//  4. coverage.go  how many writes were checked, and which rate of loss would have been found
+//  4. lineage.go   updates whose ancestors are missing
+//  5. coverage.go  how many writes were checked, and which rate of loss would have been found
 //
 // An operation took effect at some moment from its begin to its end. Its recorded begin is the end
 // of the thread's operation before it, which is earlier than the call: no store is accused for
 // that.
+//
+// # Decisions
+//
+//   - Lost updates are ancestors that are missing: each update has the version that its client
+//     knew as its parent. Keys are read back behind the phase, since later phases write over them.
 package history
 
 import (

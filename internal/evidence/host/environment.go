@@ -1,6 +1,37 @@
 // Package host tells what the machine is and what it is doing: the environment that is sealed with
 // a run, what a trial's processes use while they run, and a memory limit that counts the page
 // cache. It knows Linux only.
+//
+// Sealed with a run:
+//
+//	environment.go  the machine and the programs; cpumodel_linux.go: its processor
+//	machine.go      settings that are known to change figures
+//	build.go        Assay's own version and libraries; loaded.go: the worker's files by digest
+//	wakeup.go, disk.go  what it takes to wake a thread, and to sync
+//
+// What uses it while a trial runs:
+//
+//	sampler.go, process.go  a trial's processes, read together
+//	catalogue.go    all series, with unit and meaning
+//	telemetry.go    the series; telemetry_machine.go, telemetry_worker.go, telemetry_server.go: of whom
+//	connections.go, sockdiag.go  a worker's connections
+//	server.go, serverfiles.go, listener.go, listens.go  servers: their processes, files and addresses
+//	syncs.go, synccalls.go, writecount.go, owndisk.go   syncs and writes, and what can be believed of them
+//	pagecache.go    which of the files are cached
+//
+// Who else uses it:
+//
+//	bounds.go, users.go         foreign CPU time, and whose it is
+//	throttle.go, confined.go    quotas, heat, and what hands from outside change
+//	stopped.go, stopwatch.go    processes and machines that stood still
+//	rest.go         whether the machine is back where it was before a trial
+//
+// Limits that a trial is given: memory.go, cpus.go, files.go and quota_mount.go.
+//
+// # Decisions
+//
+//   - A server on this machine is part of the trial. The processes that listen at a store's
+//     endpoints are found in /proc, so that their CPU time is not foreign load.
 package host
 
 import (

@@ -2,6 +2,7 @@
 // it: one file for each program, its version, options and settings, file system, class and way to cut.
 // What changes any of these is another question, with a proof of its own (proof.go). What answers a
 // question, and what comes near to it, is found in find.go.
+// running.go completes a question with what runs.
 //
 // A refutation outlives later successes: cuts are drawn, and one that broke a promise counts however
 // many did not. Who has mended the store has another program, version or settings.

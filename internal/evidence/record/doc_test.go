@@ -12,7 +12,7 @@ import (
 	"assay/store"
 )
 
-// docs/run-directory.md promises a stranger that it names every field. spec.Experiment is left to
+// docs/run-directory.md promises a stranger that it names every field. experiment.Experiment is left to
 // its JSON Schema.
 func TestEachFieldIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/run-directory.md")

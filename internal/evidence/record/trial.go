@@ -1,5 +1,26 @@
 // Package record is the run directory: append-only while trials run, and complete enough that
 // reports, comparisons and findings need nothing else. docs/run-directory.md describes every file.
+//
+// Written:
+//
+//	create.go, resume.go, lock.go  a run directory made, or gone on with, by one process at a time
+//	writer.go, trialwriter.go      what is written while the run goes on
+//	data.go, quota.go              the stores' files, which are no part of it
+//	boundedlog.go, heldlines.go, room.go  logs and series where the disk is full
+//	files.go, digest.go            how files are written and sealed
+//
+// What is in it:
+//
+//	run.go, trial.go, resource.go, values.go  the run, a trial, a sample
+//	server.go, serverfault.go, process.go, said.go  servers, their faults, processes, a store's words
+//	groups.go, overtime.go, capacity.go, collection.go  groups, rates over time, searches, collectors
+//
+// Read, by any later version:
+//
+//	open.go, read.go, series.go  all of it, also damaged; follow.go: while it is written
+//	find.go                      run directories below a folder
+//	fault.go, check.go           what is not as Assay wrote it
+//	marks.go, plausible.go, durable.go, disturbed.go, verified.go  what its counts say against a trial
 package record
 
 import (

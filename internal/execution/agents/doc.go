@@ -11,7 +11,7 @@
 //	clock.go    how far an agent's clock is from the conductor's, and how well that is known
 //	hub.go      the conductor's side: the NATS server, who has joined, who is lost
 //	launch.go   agents that the conductor starts
-//	ssh.go      those of other machines
+//	ssh.go      those of other machines; kube.go: those in a cluster
 //	worker.go   a worker of an agent, as the conductor sees it
 //	agent.go    the agent's side: joining, the lease, what it consents to
 //	hosted.go   a worker of an agent, as the agent sees it
@@ -24,4 +24,10 @@
 //   - An agent that does not hear of its conductor for the lease ends its workers, whatever the
 //     reason. The conductor takes it for lost only after that.
 //   - Times are of CLOCK_MONOTONIC of the machine that tells them; the conductor translates.
+//
+// # Decisions
+//
+//   - An agent has a guard, a process that ends its workers while the agent itself is stopped: a
+//     lease that only the stopped process could keep is none. Workers can't keep it themselves,
+//     since they may be in any language and are never spoken to in a phase.
 package agents

@@ -47,6 +47,7 @@ func (w ownWorker) Send(r control.Request) (Pending, error) { return w.Worker.Se
 // AgentWorker is a worker of an agent, as a trial asks it.
 type AgentWorker struct{ *agents.Worker }
 
+// Send sends a request to the agent's worker.
 func (w AgentWorker) Send(r control.Request) (Pending, error) { return w.Worker.Send(r) }
 
 // Client is one worker process of a trial: the only one, or one of those that its clients are.
@@ -105,6 +106,7 @@ func (cs *Clients) Here() []*Client {
 	return slices.DeleteFunc(cs.Living(), func(c *Client) bool { return c.Away != nil })
 }
 
+// Away returns the clients of agents.
 func (cs *Clients) Away() []*Client {
 	return slices.DeleteFunc(cs.Living(), func(c *Client) bool { return c.Away == nil })
 }
@@ -164,6 +166,7 @@ func (cs *Clients) first() *Client {
 	return cs.All[0]
 }
 
+// Pids returns the processes on this machine.
 func (cs *Clients) Pids() (pids []int) {
 	for _, c := range cs.All {
 		if pid := c.PID(); pid != 0 && !slices.Contains(pids, pid) {

@@ -1,5 +1,10 @@
 // Package control is the JSON lines between conductor and worker: section 4 of
 // docs/worker-contract.md.
+//
+// # Decisions
+//
+//   - prepare and run are two messages: mapping files, opening handles and making pools is in no
+//     phase's time.
 package control
 
 import (

@@ -207,7 +207,7 @@ func (s *session) do(name string, number int, file *trace.File) (*phase, error) 
 		return nil, err
 	}
 	var stamps []Stamp
-	if err = s.letGo(p); err == nil {
+	if err = s.startPhase(p); err == nil {
 		_, err = s.watch(p, 0, time.Now(), &stamps)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 // Package crash cuts stores off in the middle of their work, and holds what they give back against
 // what they had acknowledged:
 //
+//	crash.go    the way of a proof
 //	workload.go what a store is given to do, drawn by the seed
 //	session.go  a worker that does it; its counters outlive it, so that what it acknowledged is known
 //	server.go   the server that it speaks to, which is what is cut off then
@@ -12,6 +13,8 @@
 //	columns.go  and asked by an indexed column, in every second life of a store that finds so
 //	replay.go   a cut that broke a promise, kept to be looked at again
 //	judge.go    what the store's class promises of that, and what a loss is called
+//	window.go   the time before a cut from which writes are missing
+//	rate.go     how fast the store wrote meanwhile
 //
 // A control without a cut comes first: a store that does not keep its records when it is closed in
 // order says nothing when it is cut.

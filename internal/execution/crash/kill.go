@@ -205,7 +205,7 @@ func (s *session) work(seed uint64, until *moment, began time.Time, stamps *[]St
 			err = s.rig.Watch(number, p.trace.Name(), p.shared.Name())
 		}
 		if err == nil {
-			err = s.letGo(p)
+			err = s.startPhase(p)
 		}
 		if err == nil {
 			ended, err = s.watch(p, stop, began, stamps)

@@ -163,8 +163,8 @@ func (s *session) prepare(name string, number int, load bool, file *trace.File) 
 	}}, nil)
 }
 
-// letGo lets a prepared phase run.
-func (s *session) letGo(p *phase) (err error) {
+// startPhase lets a prepared phase run.
+func (s *session) startPhase(p *phase) (err error) {
 	p.pending, err = s.worker.Send(control.Request{Command: control.CommandRun})
 	return err
 }

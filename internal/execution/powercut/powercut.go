@@ -4,9 +4,10 @@
 //
 //	tree.go   a file system that keeps what POSIX says and no more, in place of disk and file system
 //	strict.go how the kernel sees it
-//	image.go  the bytes of a disk
+//	image.go  the bytes of a disk; sparse.go: those that nobody has written
 //	log.go    what was done to them, in one order, each with what was acknowledged by then
 //	cut.go    which of it a cut leaves
+//	dmlog.go  the log as the kernel's dm-log-writes has it
 //	fault.go  errors beside cuts
 //	serve.go  the process that answers the kernel; nothing else may run in it
 //	others.go mkfs beside other rigs

@@ -30,15 +30,16 @@
 //	watch.go      its loop: it is sampled until it ends, hangs, or is stopped
 //	workers.go    its processes, each its share; remote.go: those of agents
 //	readings.go   counters and machine, a line of the series each time; records.go: how many are stored
+//	capacity.go   a search for a capacity: which step follows; overtime.go: a rate that changes
 //	parts.go      its groups; milestones.go and turns.go: what their threads did when
 //	result.go     its record, put together
 //	tally.go      counters to results; do the counts add up?
 //	work.go       is that the work that the trace asks for? (keysafter.go: what a scan must find)
+//	fidelity.go   is what a replay sent what was recorded?
 //	vain.go       which of it had nothing to do: deletes of what was not there
-//	plausible.go  can its times be?
 //	outside.go    are they what was seen from outside?
 //	stops.go      what stopped it from outside; silence.go: stores that answer nothing any more
-//	shared.go     the files that conductor and worker share
+//	shared.go     the files that conductor and worker share; lives.go: until when records are there
 //	holdings.go   what the store holds after it; evictions.go: what it removed by itself
 //
 // Around the store of a trial stand:
@@ -49,6 +50,46 @@
 //	memory.go     its memory limit
 //	writes.go     what went to the storage layer, and who tells
 //	durable.go    the syncs that its class needs
+//
+// # Decisions
+//
+//   - A group of clients is a phase at the same time as others. experiment.Phase.Groups are
+//     phases, the trace generator is run for each and deals fresh indexes over all of their
+//     threads, run/parts.go counts each by its threads, and record.Run.ByGroup shows each as a
+//     phase of its own: tables, plots, findings and exports know phases alone, and a phase without
+//     groups takes the same way.
+//   - The conductor counts the trace itself. *attempted* is one word a thread, stored before the
+//     call; the operations among the first *attempted* entries are counted by the conductor from
+//     the trace. A worker that miscounts can't make the sum come out right.
+//   - The conductor holds the worker's work against the trace. Items and bytes of each kind of
+//     operation are what its trace says: a scan that ends early, a query that finds less and a
+//     batch that counts double mark the trial, in any worker and without a cost to its loop; and a
+//     detector compares the arms of a table, which ran the same trace.
+//   - The conductor holds the worker's time against its own. A rate is operations over the time
+//     that the worker tells. Operations that were seen to be done before its start or after its
+//     end mark the trial. Histograms are the worker's word.
+//   - A process that dies does not end the phase of the others, as a client that crashes does not
+//     end those beside it. The trial fails all the same; the final check is made by those that
+//     live, so that what the dead one had acknowledged is looked for.
+//   - Keys on a server that somebody else has started begin with the trial's name, and so do those
+//     of the stores beside it: equal lengths keep the table fair. When a trial ends, however it
+//     does, a worker of its own deletes its keys: that of the trial may be gone. Which keys a
+//     phase may make is noted before it begins (owned.Keys), with the requests that delete them,
+//     so that they can be deleted after a kill, without the run directory.
+//   - Loads go through the driver's weakest durability class and in batches where it has them;
+//     then the store is synced, closed and opened again in the cell's class, also where that is
+//     the same one: all stores of a table begin in the same state. A load is counted and checked,
+//     never ranked. Otherwise a D3 experiment on 100,000 records would be hours of loading.
+//   - Phases shorter than 20 s are sampled more often than once a second (down to 50 ms), so that
+//     even a short phase can be judged. The series says how long each sample is.
+//   - A disk quota stops the phase when the sampler sees the data directory reach it: that needs
+//     no rights, and leaves the store on the user's own file system. Or it is a file system that
+//     gets full (disk_quota_by: mount), because a store that meets ENOSPC shows how it behaves:
+//     ext4 in an image over a loop device; a tmpfs where there is none; never one in place of the
+//     other unsaid. Loop devices free themselves (LO_FLAGS_AUTOCLEAR), and the mount is written
+//     down before it is made, so that a kill leaves nothing that --resume does not find.
+//   - A memory limit that can't be set ends the run before it begins: one arm with a limit and one
+//     without is no comparison.
 package run
 
 import (

@@ -16,7 +16,7 @@ func (t *trial) startServer(ctx context.Context) error {
 		return nil
 	}
 	program, known := t.run.options.programOf(t.store)
-	if !known { // spec has checked it, but a resumed run may be of another version of Assay
+	if !known { // package read has checked it, but a resumed run may be of another version of Assay
 		return fmt.Errorf("this version of Assay can't start %s", t.store.Driver)
 	}
 	digest, err := t.run.programs.check(ctx, t.store.Name, program)

@@ -133,7 +133,7 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
 		o, known := trace.ParseOperation(name)
 		if !known {
-			return s, fmt.Errorf("unknown operation %q in the mix", name) // spec has checked it: a mistake of Assay's
+			return s, fmt.Errorf("unknown operation %q in the mix", name) // package read has checked it: a mistake of Assay's
 		}
 		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: p.Mix[name]})
 	}
@@ -167,7 +167,7 @@ func (t *traces) takesHandles() bool {
 	return shared && t.store.Description.HandleTimes
 }
 
-// steps returns what a phase's requests are made of. spec has checked the names.
+// steps returns what a phase's requests are made of. Package read has checked the names.
 func steps(p *experiment.Phase) (all []trace.Step) {
 	for _, s := range p.Request {
 		o, _ := trace.ParseOperation(s.Operation)

@@ -4,8 +4,11 @@
 //	find.go      which of the programs are installed, and in which version
 //	start.go     [Start]: a loopback port, a directory, a process that answers, its settings
 //	group.go     [StartGroup]: several servers that make one store
-//	again.go     [Group.Again]: servers that were cut off, on the files that they left
 //	instance.go  the server while it runs, and its end
+//	port.go      ports that no connection is given
+//	crash.go     kills that leave it no time; fault.go: those that are undone
+//	restart.go   servers that were cut off, on the files that they left
+//	startable.go what experiments ask of all programs
 //	guard.go     what it demands of those who connect: TLS, a login
 //	output.go    what it writes
 //	proxy.go     [Proxy]: what stands between clients and a server; shape.go: what it does to what passes
@@ -13,6 +16,25 @@
 //
 // A server has one owner: the process that called Start. It is ended with that process, however
 // that ends; what a kill leaves is found by its note (package owned) and ended by the next run.
+//
+// # Decisions
+//
+//   - A server that Assay starts is the trial's alone: fresh for each trial, on a port that the
+//     kernel gives to no connection, in the trial's data directory. So its keys need no name
+//     space, and its files count as an embedded store's (experiment.Store.KeepsFiles). It tells
+//     the settings that it was asked for, or the trial fails.
+//   - Several servers of one store are a group, and one server is a group of one: starting,
+//     watching, ending and recording are written once. They start one after the other, so that a
+//     later member of a cluster knows those before it; if one can't be started, none is left.
+//     Independent servers share an address and differ in ports; members of a cluster have one
+//     address each (127.0.0.1, 127.0.0.2, …) and the same ports, as programs want it that find
+//     each other by address alone.
+//   - One server is linked in: NATS's, which is a Go module. It is still a process of its own,
+//     started as any other (server.Program.Linked): its CPU time and memory are the server's and
+//     not Assay's, and a kill of it ends nothing else.
+//   - Two signs tell whose a process is: a mark in its environment, and its server directory as
+//     descriptor 3. Servers that show a title in ps (Redis, PostgreSQL) overwrite the environment,
+//     and those that go into the background close standard output.
 package server
 
 import (

@@ -9,4 +9,11 @@
 //
 // Everything is pure: who runs the steps, or simulates them, is no matter here. A Search is for one
 // goroutine; all else is safe for concurrent use.
+//
+// # Decisions
+//
+//   - A capacity is a figure of a trial, as its rate is: each trial searches by itself, in steps
+//     that are phases with traces of their own, and blocks then make the interval. So arms,
+//     presets, A/A, ranks and compare need nothing of their own, and an arm that a trial before it
+//     slowed is a block's noise.
 package capacity

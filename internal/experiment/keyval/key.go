@@ -1,6 +1,23 @@
 // Package keyval makes the bytes of keys and values from their index, version and length, and
 // checks them again, as sections 1.1 to 1.4 of docs/worker-contract.md say. Everything here is
 // integer arithmetic, so that each language gets the same bytes; vectors/ pins them.
+//
+// # Decisions
+//
+//   - Values carry the trial's tag, which is drawn anew each time a trial is run and not derived
+//     from the seed: the default seed is 1, so a run that is repeated would take what the run
+//     before it left in a server for its own. The pool's seed is the experiment's, so that a value
+//     of any other trial of the run is recognised as such.
+//   - Versions name the write (phase, thread, sequence). A read is proven by looking the write up
+//     in the trace: no table of versions, so nothing is shared between threads and nothing grows
+//     with the data. Old values are told from new ones by the final check, which knows each
+//     thread's last acknowledged write.
+//   - Values shorter than 24 bytes prove their key but not their version; the report says so.
+//   - A record with columns has one encoded form, and that is its value everywhere in the
+//     contract. So reads, writes, batches, scans and checks are the same for a table store and for
+//     a key-value store beside it; only the driver of a table store takes it apart. Records
+//     without a proof column are allowed, since S1's has none: the report then says that a stale
+//     record would not be seen.
 package keyval
 
 import (

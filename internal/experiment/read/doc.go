@@ -31,6 +31,7 @@
 //	agents.go    where agents are
 //	axes.go      how a file gives each axis
 //	ceilings.go  null drivers of other workers
+//	capacity.go  searches for a capacity
 //	cells.go     the matrix and its cases
 //	columns.go   records with columns
 //	cpus.go      pinned CPUs
@@ -42,19 +43,25 @@
 //	mix.go       the operations of a mix
 //	options.go   the options of drivers and servers
 //	phases.go    phases
+//	popularity.go  an order by a file of popularities
+//	programnames.go  arms that are named after what their programs tell
 //	queries.go   queries
 //	rates.go     rates, also those that change over time
+//	replay.go    recorded traffic
 //	request.go   requests of several steps
 //	server.go    servers and endpoints
 //	socket.go    endpoints that are Unix sockets
 //	staircase.go threads that come and go
 //	stores.go    stores
 //	tasks.go     threads and processes
+//	think.go     pauses before operations
+//	ttl.go       times to live
 //	values.go    keys and plain values
 //
 // Beside it:
 //
 //	flow.go      a text as YAML
+//	commandline.go  an experiment as flags, and as a line that says the same
 //	arms.go      a store as a command line names it
 //	quick.go     the experiment of stores on a command line
 //	schema.go    the JSON Schema of a file

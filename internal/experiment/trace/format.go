@@ -1,5 +1,26 @@
 // Package trace makes, writes, reads and counts trace files: section 2 of docs/worker-contract.md.
 // All of a trial's randomness is in them, made before the clock starts.
+//
+//	spec.go          what a phase does; segments.go: a rate that changes
+//	generate.go      the trace of it; thread.go: a thread's part, due.go: when its operations are due
+//	distribution.go  the orders of keys, by zipf.go and permutation.go
+//	random.go        random numbers that are the same everywhere
+//	replay.go        requests of a recording in place of drawn ones
+//	recorded.go, finds.go, sampled.go  which operations are recorded, or timed
+//	format.go        entries and header
+//	file.go          a trace as a file; share.go: a digest of a part of it
+//	count.go, slots.go, spans.go  what the first entries of a thread come to
+//
+// # Decisions
+//
+//   - Histories are of keys, not of operations: the mark is a bit of the trace entry, chosen by
+//     the conductor. A worker tests it together with the bit for growing indexes, and reads the
+//     clock no further time. A thread whose room is full stops: the history is complete up to a
+//     moment that is known (audit.History.UntilNS).
+//   - A request is an entry behind its steps, which stay ordinary entries: counted, timed and
+//     checked as ever, so that nothing else needs to know of requests. Each worker has a loop of
+//     its own for them; traces without requests pay nothing. In results a phase's operations are
+//     then its requests, and its steps stand apart: no rate, rank or latency mixes both.
 package trace
 
 import (
@@ -146,6 +167,8 @@ func (e Entry) Member() Entry { return e | memberBit }
 // Record returns the entry as one that the history file records.
 func (e Entry) Record() Entry { return e | recordBit }
 
+// What an entry says: the index of its record, the class of its size, what is done, and whether the index
+// grows with each lap, it is a member of a batch, and it is recorded.
 func (e Entry) Index() uint64        { return uint64(e) & (1<<48 - 1) }
 func (e Entry) SizeClass() uint8     { return uint8(e >> 48) }
 func (e Entry) Operation() Operation { return Operation(e>>56) & 31 }

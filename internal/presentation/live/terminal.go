@@ -66,7 +66,7 @@ func (t *Terminal) Close() error {
 
 // quiet makes an environment in which bubbletea does not ask the terminal what it can do: the
 // answer would come as input, which nobody reads, and end up on the user's next command line.
-// (shouldQuerySynchronizedOutput in its tea.go decides by these.)
+// (Its shouldQuerySynchronizedOutput decides by these.)
 func quiet(environment []string) []string {
 	environment = slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, value, _ := strings.Cut(variable, "=")

@@ -10,6 +10,16 @@
 //	cluster.go  the nodes, and what they are asked
 //	record.go   what is stored: siblings and their clocks
 //	codec.go    the protocol's messages
+//
+// # Decisions
+//
+//   - What no package has is tested against a stand-in that is called one
+//     (internal/testkit/tyrantstandin), and against the real server where it is in PATH.
+//   - Riak is tested against a stand-in, because no package has it and no recipe that builds it is
+//     kept here; docs/servers/riak.md says what three real nodes have shown. The stand-in is a
+//     package of its own, below the driver and without its code (internal/testkit/riakstandin), so
+//     that the kit and whole experiments run on it too. A server that is only named has a
+//     server.Program as well (drivers.Found): doctor looks for it, and nothing starts it.
 package riakstandin
 
 import (
