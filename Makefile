@@ -8,7 +8,7 @@ export PATH := $(PATH):$(CURDIR)/bin
 export GOFLAGS := -trimpath $(GOFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated dist dist-check rename axe clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long kills lint fuzz bench bench-servers generate outdated dist dist-check rename axe clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -114,6 +114,17 @@ test-long: ## simulations at full length, fuzzing, longer conformance: about hal
 	$(MAKE) --no-print-directory fuzz
 
 # No file of ours uses C: with cgo, which is the default, all modules would be compiled once more for lint alone.
+# Every store that keeps files and is here, and every server that Assay starts; what is not installed is told, and left out.
+KILLED ?= badger bbolt boltdb goleveldb pebble pogreb sqlite $(NATIVE) $(SERVERS)
+NATIVE = berkeleydb-btree berkeleydb-hash kyotocabinet-hash leveldb lmdb redb rocksdb sqlite-c tokyocabinet-btree tokyocabinet-fixed \
+  tokyocabinet-hash tokyocabinet-table wiredtiger
+SERVERS = cassandra@start etcd@start ferretdb@start mariadb@start mongodb@start nats@start postgres@start redis@start \
+  tokyotyrant@start tokyotyrant-table@start
+CUTS ?= 200
+kills: build ## CUTS kills (200) of each class of every store: docs/durability/kills.csv. Hours
+	@bin/assay crash $(KILLED) --kind kill --cuts $(CUTS) --format csv >docs/durability/kills.csv.new; status=$$?; \
+	test $$status -eq 0 -o $$status -eq 3 && mv docs/durability/kills.csv.new docs/durability/kills.csv && exit $$status
+
 lint: ## formatting, vet, staticcheck, workflows
 	@unformatted=$$(gofmt -l bench build cmd drivers internal store storetest vectors web worker workers presets *.go); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
 	CGO_ENABLED=0 $(GO) vet ./...

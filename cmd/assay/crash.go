@@ -56,6 +56,9 @@ const (
 	crashTimeout    = 2 * time.Minute
 )
 
+// crashFormats are the forms of a report, the usual one first.
+var crashFormats = []string{"text", "json", "csv", "html"}
+
 func newCrashFlags() *crashFlags {
 	return &crashFlags{kind: string(crash.Kill), fileSystems: []string{powercut.DefaultFileSystem}, format: "text", cuts: crashCuts,
 		threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations,
@@ -157,13 +160,13 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().BoolVar(&f.proofs, "proofs", false, "list what cuts so far have shown")
 	c.Flags().BoolVar(&f.keepNone, "no-proof", false, "do not keep the result as a proof")
 	must(c.MarkFlagDirname("replay"))
-	c.Flags().StringVar(&f.format, "format", f.format, "`text`, json, or html: a page that draws the rate against the loss")
+	c.Flags().StringVar(&f.format, "format", f.format, "`text`, json, csv, or html: a page that draws the rate against the loss")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	c.Flags().SortFlags = false
 	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill), string(crash.Power)}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("fault", cobra.FixedCompletions(faultNames(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("fs", cobra.FixedCompletions(experiment.CutFileSystems, cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json", "html"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(crashFormats, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagDirname("data"))
 	return c
 }
@@ -190,8 +193,8 @@ func (f *crashFlags) check() error {
 		return fmt.Errorf("--servers %d: expected from 1 to %d", f.servers, experiment.ServersMax)
 	case f.openMax < 0:
 		return fmt.Errorf("--open-max %v: expected a time above 0", f.openMax)
-	case f.format != "text" && f.format != "json" && f.format != "html":
-		return fmt.Errorf("--format %s: expected text, json or html", f.format)
+	case !slices.Contains(crashFormats, f.format):
+		return fmt.Errorf("--format %s: expected %s", f.format, format.List(crashFormats))
 	case f.cuts < 1:
 		return fmt.Errorf("--cuts %d: expected 1 or more", f.cuts)
 	case f.only < 0 || f.only > f.cuts:
@@ -279,6 +282,8 @@ func writeCrashes(w io.Writer, r *crash.Report, format string) error {
 			_, err = fmt.Fprintf(w, "%s\n", text)
 		}
 		return err
+	case "csv":
+		return writeCutRows(w, r)
 	case "html":
 		return loss.Page(w, "Rate against loss", howCut(r)+" "+ratesNote, lossPoints(r))
 	}
