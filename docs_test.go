@@ -5,8 +5,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // Every link between documents leads to a file, and to a heading of it.
@@ -86,5 +88,120 @@ func TestTheScreenThatIsExplainedIsTheScreen(t *testing.T) {
 	}
 	if !strings.Contains(string(page), "```\n"+strings.TrimRight(string(screen), "\n")+"\n```") {
 		t.Errorf("docs/reading-the-report.md does not show the screen of %s", screens[0])
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(readme), "of which this is a part:\n\n```\n")
+	part, _, shows := strings.Cut(part, "```\n")
+	for _, piece := range strings.Split(part, "…\n") {
+		if !shows || !strings.Contains(string(screen), piece) {
+			t.Errorf("README.md shows what is no part of the screen of %s:\n%s", screens[0], piece)
+		}
+	}
+}
+
+// Sentences of more words than that are read twice: docs that users read have few of them. What defines every
+// field or formula, for who writes a worker or checks the statistics, has more.
+const (
+	wordsMax        = 25
+	longShareMax    = 0.05
+	longDefinitions = 0.10
+)
+
+var definitions = []string{"docs/experiment-file.md", "docs/faults.md", "docs/run-directory.md", "docs/statistics.md", "docs/worker-contract.md"}
+
+func TestSentencesOfDocumentsAreShort(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, err := filepath.Glob("docs/servers/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range slices.Concat([]string{"README.md"}, pages, servers) {
+		most, all, long := longShareMax, 0, []string(nil)
+		if slices.Contains(definitions, page) {
+			most = longDefinitions
+		}
+		for _, sentence := range sentences(prose(t, page)) {
+			if all++; len(words(sentence)) > wordsMax {
+				long = append(long, sentence)
+			}
+		}
+		// On a short page one is more than the share.
+		if len(long) > 1 && float64(len(long)) > most*float64(all) {
+			t.Errorf("%s: %d of %d sentences have more than %d words:\n%s", page, len(long), all, wordsMax, strings.Join(long, "\n"))
+		}
+	}
+}
+
+var (
+	item        = regexp.MustCompile(`^\s*(?:[*-]|\d+\.|#+) `)
+	code        = regexp.MustCompile("`[^`]*`")
+	linked      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	sentenceEnd = regexp.MustCompile(`[.!?]["*)]*\s+`)
+	paragraph   = regexp.MustCompile(`\n\s*\n`)
+)
+
+// sentences of paragraphs, items of lists and cells of tables.
+func sentences(text string) (all []string) {
+	part := ""
+	add := func() {
+		from := 0
+		for _, end := range sentenceEnd.FindAllStringIndex(part, -1) {
+			if next := strings.TrimLeft(part[end[1]:], "\"*`([“"); next == "" || !strings.ContainsAny(next[:1], "abcdefghijklmnopqrstuvwxyz") || next != part[end[1]:] {
+				all, from = append(all, strings.TrimSpace(part[from:end[1]])), end[1]
+			}
+		}
+		if rest := strings.TrimSpace(part[from:]); rest != "" {
+			all = append(all, rest)
+		}
+		part = ""
+	}
+	for _, block := range paragraph.Split(text, -1) {
+		for line := range strings.Lines(block) {
+			trimmed := strings.TrimSpace(line)
+			if cells, is := strings.CutPrefix(trimmed, "|"); is {
+				for _, cell := range strings.Split(strings.TrimSuffix(cells, "|"), " | ") {
+					add()
+					part = cell
+				}
+				add()
+				continue
+			}
+			if head := item.FindString(line); head != "" {
+				add()
+				trimmed = strings.TrimSpace(line[len(head):])
+			}
+			part += " " + trimmed
+		}
+		add()
+	}
+	return all
+}
+
+// words counts a piece of code and a link as what is read of them.
+func words(sentence string) (all []string) {
+	read := linked.ReplaceAllString(code.ReplaceAllString(sentence, "X"), "$1")
+	for _, word := range strings.Fields(read) {
+		if strings.IndexFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0 {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
+func TestSentences(t *testing.T) {
+	const text = "# A head\n\nOne. Two of `x. y` and [a link. here](z.md): not three; nor e.g. four.\nFive!\n\n* item one\n* item\n  two. Three\n\n| a | b. C |\n"
+	got := sentences(text)
+	want := []string{"A head", "One.", "Two of `x. y` and [a link. here](z.md): not three; nor e.g. four.", "Five!", "item one", "item two.", "Three", "a", "b.", "C"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if n := len(words(want[2])); n != 12 {
+		t.Errorf("%d words in %q", n, want[2])
 	}
 }
