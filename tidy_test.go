@@ -264,3 +264,47 @@ func receiver(d *ast.FuncDecl) string {
 		}
 	}
 }
+
+// What a third party imports names nothing of the tree that it can't import.
+func TestPublicPackagesNameNothingInternal(t *testing.T) {
+	sources(t, func(name, _ string, file *ast.File, positions *token.FileSet) {
+		if !slices.Contains([]string{"store", "storetest", "worker"}, path.Dir(name)) || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		internal := map[string]bool{}
+		for _, i := range file.Imports {
+			if of := strings.Trim(i.Path.Value, `"`); strings.HasPrefix(of, "assay/internal/") {
+				internal[path.Base(of)] = true
+			}
+		}
+		names := func(shown ast.Node) {
+			ast.Inspect(shown, func(n ast.Node) bool {
+				if field, is := n.(*ast.Field); is && len(field.Names) > 0 && !ast.IsExported(field.Names[0].Name) {
+					if _, inStruct := shown.(*ast.TypeSpec); inStruct {
+						return false
+					}
+				}
+				if selector, is := n.(*ast.SelectorExpr); is {
+					if of, is := selector.X.(*ast.Ident); is && internal[of.Name] {
+						t.Errorf("%s shows %s.%s", positions.Position(n.Pos()), of.Name, selector.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+		for _, declaration := range file.Decls {
+			switch d := declaration.(type) {
+			case *ast.FuncDecl:
+				if ast.IsExported(d.Name.Name) && (d.Recv == nil || ast.IsExported(receiver(d))) {
+					names(d.Type)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if s, is := spec.(*ast.TypeSpec); is && ast.IsExported(s.Name.Name) {
+						names(s)
+					}
+				}
+			}
+		}
+	})
+}

@@ -41,17 +41,7 @@ type Description struct {
 	// written. A worker claims it for its servers' drivers, if it can do a part of a trace: section 4.1
 	// of docs/worker-contract.md.
 	Processes bool `json:"processes,omitempty"`
-	// HandleTimes: the worker tells how long each take of a handle took, as a histogram. Workers set
-	// it, drivers do not: section 3.2 of docs/worker-contract.md.
-	HandleTimes bool `json:"handle_times,omitempty"`
-
-	// LatencySampled: the worker can time one operation in so many. Workers set it.
-	LatencySampled bool `json:"latency_sampled,omitempty"`
-	// Pauses: the worker's threads can pause before their operations. Workers set it.
-	Pauses bool `json:"pauses,omitempty"`
-	// FindsRecorded: the worker can record what a scan, query or count found, with how far each thread
-	// was. Workers set it.
-	FindsRecorded bool `json:"finds_recorded,omitempty"`
+	Hosted
 
 	// UnixSockets: [Config].Endpoints may be absolute paths of Unix sockets.
 	UnixSockets bool `json:"unix_sockets,omitempty"`
@@ -139,6 +129,20 @@ type Description struct {
 	// Note warns of what a user must know before trusting a figure of this store; "" if there is
 	// nothing.
 	Note string `json:"note,omitempty"`
+}
+
+// Hosted is what the worker that hosts a driver says of itself beside it: drivers leave it as it is.
+type Hosted struct {
+	// HandleTimes: the worker tells how long each take of a handle took, as a histogram: section 3.2
+	// of docs/worker-contract.md.
+	HandleTimes bool `json:"handle_times,omitempty"`
+	// LatencySampled: the worker can time one operation in so many.
+	LatencySampled bool `json:"latency_sampled,omitempty"`
+	// Pauses: the worker's threads can pause before their operations.
+	Pauses bool `json:"pauses,omitempty"`
+	// FindsRecorded: the worker can record what a scan, query or count found, with how far each thread
+	// was.
+	FindsRecorded bool `json:"finds_recorded,omitempty"`
 }
 
 // Kind is where a store lives.

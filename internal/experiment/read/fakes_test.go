@@ -44,7 +44,7 @@ func fakeDrivers() read.Drivers {
 }
 
 func embedded(name string, classes ...store.Durability) store.Description {
-	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true, Pauses: true, Abilities: store.Abilities{Batch: true, Scan: true, MultiGet: true}}
+	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true, Hosted: store.Hosted{Pauses: true}, Abilities: store.Abilities{Batch: true, Scan: true, MultiGet: true}}
 	for _, class := range classes {
 		d.Durability = append(d.Durability, store.DurabilityClaim{Class: class, How: "fake"})
 	}
