@@ -74,7 +74,7 @@ func testServer(t *testing.T, d store.Description) {
 			var options map[string]string
 			var group *server.Group
 			target.Endpoints, options, group = serveFor(t, program, form)
-			if group != nil && !program.Slow {
+			if group != nil && (!program.Slow || os.Getenv("ASSAY_LONG") == "1") {
 				target.Cut = func(halted func()) error { return group.Cut(t.Context(), halted, servertest.Patience) }
 			}
 			maps.Copy(target.Options, options)
