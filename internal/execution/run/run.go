@@ -11,6 +11,7 @@
 //	past.go       what phases so far did to the records; deletes.go: deletes by query held against it
 //	cold.go       what of the store's files the page cache has
 //	final.go      what was acknowledged, is it there?
+//	adds.go       adds of keys that are there, or that all threads add
 //	history.go    the sample of keys whose history is recorded, and their updates read back
 //	proofs.go     what the store's class rests on
 //	plans.go      how the store answers queries
