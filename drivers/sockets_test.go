@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/drivers"
+	"assay/internal/evidence/host"
 	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
@@ -75,7 +77,7 @@ func reachesBySocket(t *testing.T, driver store.Driver, client string, threads i
 	d := driver.Describe()
 	c := drivertest.Config(t, d, d.Durability[0].Class, given)
 	c.Threads, c.Handles = threads, threads
-	instances := serve(t, d, &c)
+	serve(t, d, &c)
 	c.Endpoints[0] = behindSocket(t, cmp.Or(socketNames[d.Name], "server.sock"), c.Endpoints[0])
 	if d.Name == "ferretdb" { // it is held to the socket that its process was started with
 		_, err := driver.Open(t.Context(), c)
@@ -94,7 +96,7 @@ func reachesBySocket(t *testing.T, driver store.Driver, client string, threads i
 		s.Inspect()
 	}
 	want := max(d.ConnectionsEach, 1) + d.ConnectionsOwn
-	holdsConnections(t, c.Endpoints, instances, want)
+	holdsConnections(t, c.Endpoints, want)
 	if a, ok := s.(store.Asynchronous); ok && d.Abilities.Async {
 		loop, err := a.Loop(1, 1)
 		if err == nil { // only of the lean client
@@ -126,4 +128,32 @@ func TestWhatUnixSocketsDoNotHave(t *testing.T) {
 			t.Errorf("%s at %s with %s=%s: %v, want %q", test.driver, test.endpoint, test.option, test.value, err, test.want)
 		}
 	}
+}
+
+// clientsOf returns the choices of a driver's option client; one empty choice if it has none.
+func clientsOf(d store.Description) []string {
+	for _, o := range d.Options {
+		if o.Name == "client" {
+			return o.Choices
+		}
+	}
+	return []string{""}
+}
+
+// holdsConnections waits until this process has so many connections to endpoints.
+func holdsConnections(t *testing.T, endpoints []string, want int) {
+	t.Helper()
+	var got float64
+	for ended := time.Now().Add(time.Minute); time.Now().Before(ended); time.Sleep(50 * time.Millisecond) {
+		sampler := host.NewSampler("", os.Getpid())
+		sampler.WatchConnections(endpoints)
+		counted := false
+		if got, counted = sampler.Resources(sampler.Sample())[host.WorkerConnections]; !counted {
+			t.Skip("SKIPPED: ", sampler.NotMeasured()[host.WorkerConnections])
+		}
+		if got == float64(want) {
+			return
+		}
+	}
+	t.Errorf("%v connections, want %d", got, want)
 }
