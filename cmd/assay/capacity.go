@@ -23,9 +23,10 @@ keeps up or not. Several objectives must hold together.
 
 Each trial brackets the rate in short steps, tries 16 rates around the edge in random
 order, tests whether the store recovers from overload, and confirms its capacity by a
-longer step. Steps in which others took a part of the machine are done again. Three blocks give an interval; stores run interleaved. A trial takes about a
-minute with the default step, and longer where operations are few. --time lays the search
-out to fit; --dry-run tells how long it takes.
+longer step. Steps in which others took a part of the machine are done again. Three
+blocks give an interval; stores run interleaved. A trial takes about a minute with the
+default step, and longer where operations are few. --time lays the search out to fit;
+--dry-run tells how long it takes.
 
 A store without a capacity is told as what it is: at least so much, where the client is
 too small; a cliff; no recovery; unstable. The threads are the clients: with too few, they

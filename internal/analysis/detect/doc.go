@@ -12,6 +12,7 @@
 //	trials.go, early.go, work.go, checks.go, consistency.go  what was done, lost, wrong, not verified
 //	rates.go, overtime.go, pauses.go, starved.go             what a rate did, and who had no turn
 //	harness.go, client.go, binding.go, connections.go        whether the client limits, or differs
+//	network.go                                               whether the network does
 //	openload.go, replay.go                                   load that was not kept up with
 //	machine.go, memory.go, disk.go, collections.go           the machine, its limits, the JVM's collector
 //	durability.go, settings.go, plans.go                     what a class costs, what is set, how queries go

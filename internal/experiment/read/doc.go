@@ -50,6 +50,7 @@
 //	replay.go    recorded traffic
 //	request.go   requests of several steps
 //	server.go    servers and endpoints
+//	shift.go     hot records that move
 //	socket.go    endpoints that are Unix sockets
 //	staircase.go threads that come and go
 //	stores.go    stores

@@ -3,7 +3,7 @@
 //
 //	spec.go          what a phase does; segments.go: a rate that changes
 //	generate.go      the trace of it; thread.go: a thread's part, due.go: when its operations are due
-//	distribution.go  the orders of keys, by zipf.go and permutation.go
+//	distribution.go  the orders of keys, by zipf.go and permutation.go; shift.go: what moves
 //	random.go        random numbers that are the same everywhere
 //	replay.go        requests of a recording in place of drawn ones
 //	recorded.go, finds.go, sampled.go  which operations are recorded, or timed
