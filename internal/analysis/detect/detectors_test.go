@@ -406,7 +406,7 @@ func TestWhatIsAReadAndWhatIsAWrite(t *testing.T) {
 		switch name {
 		case "request":
 			continue // a mix has its steps in its place
-		case "read", "scan", "query", "count":
+		case "read", "multi_read", "scan", "query", "count":
 			wantRead, wantWrite = true, false
 		case "read_modify_write", "compare_and_swap":
 			wantRead = true
