@@ -23,13 +23,18 @@ type Server struct {
 	Endpoint string // of one that StartServer runs
 
 	lock    sync.Mutex
+	goesOn  *sync.Cond // that it answers again
 	records map[string][]byte
 	open    map[net.Conn]bool
 	halted  bool // it answers nobody
 }
 
 // NewServer returns a server without records.
-func NewServer() *Server { return &Server{records: map[string][]byte{}, open: map[net.Conn]bool{}} }
+func NewServer() *Server {
+	s := &Server{records: map[string][]byte{}, open: map[net.Conn]bool{}}
+	s.goesOn = sync.NewCond(&s.lock)
+	return s
+}
 
 // StartServer runs a server in the test's process until the test ends.
 func StartServer(t testing.TB) *Server {
@@ -38,22 +43,21 @@ func StartServer(t testing.TB) *Server {
 	return s
 }
 
-// Cut ends all connections, as a kill of the server does. It answers again once halted has returned,
-// and has kept all.
+// Cut ends all connections, as a kill of the server does. Until halted has returned it answers nobody, and
+// shows nobody that it will not. It answers again after that, and has kept all that it acknowledged.
 func (s *Server) Cut(halted func()) error {
-	s.halt(true)
+	s.lock.Lock()
+	s.halted = true
+	s.lock.Unlock()
 	halted()
-	s.halt(false)
-	return nil
-}
-
-func (s *Server) halt(halted bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.halted = halted
 	for connection := range s.open {
 		_ = connection.Close() // its handle sees it
 	}
+	s.halted = false
+	s.goesOn.Broadcast()
+	return nil
 }
 
 // question is an operation on its way: Of is "get", "put" or "delete".
@@ -93,6 +97,12 @@ func (s *Server) Serve(connection net.Conn) {
 func (s *Server) answer(q question) (r reply, serves bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	if s.halted {
+		for s.halted {
+			s.goesOn.Wait()
+		}
+		return r, false // the question is lost with its connection
+	}
 	r.Value, r.Found = s.records[string(q.Key)]
 	switch q.Of {
 	case "put":
@@ -100,7 +110,7 @@ func (s *Server) answer(q question) (r reply, serves bool) {
 	case "delete":
 		delete(s.records, string(q.Key))
 	}
-	return r, !s.halted
+	return r, true
 }
 
 // remotes are the drivers of servers.
