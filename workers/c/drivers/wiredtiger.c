@@ -307,9 +307,21 @@ static enum assay_status put(struct assay_handle *handle, struct assay_bytes key
     return failed(insert(handle->cursor, key, value), error);
 }
 
+/* Outside of a transaction two sessions that add a key at once may both store it. */
 static enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                              struct assay_error *error) {
-    return failed(insert(handle->adder, key, value), error);
+    WT_SESSION *session = handle->session;
+    for (;;) {
+        int code = session->begin_transaction(session, "isolation=snapshot");
+        if (code != 0)
+            return failed(code, error);
+        if ((code = insert(handle->adder, key, value)) == 0)
+            code = session->commit_transaction(session, NULL);
+        else
+            session->rollback_transaction(session, NULL);
+        if (code != WT_ROLLBACK) /* another one wrote the key meanwhile */
+            return failed(code, error);
+    }
 }
 
 /* With overwrite=true removing a key that is not there is no error. */
