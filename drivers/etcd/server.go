@@ -37,7 +37,9 @@ var Program = server.Program{
 	Options: append([]store.Option{
 		{Name: "quota_bytes", Type: store.Bytes, Default: "2GiB", Help: "size of the database at which writes are refused (--quota-backend-bytes)"},
 		{Name: "snapshot_count", Type: store.Int, Default: "100000", Help: "writes between two snapshots of the raft log (--snapshot-count)"},
-	}, server.LoginOption(true)),
+	}, server.LoginOption(false)),
+	Open: "a login adds work to each request, which would be measured; others can read and write what it holds, and change " +
+		"its cluster",
 	Credentials: func(g server.Guard) (option, text string) { return "credentials_file", superuser + ":" + g.Password },
 	Class:       func(class store.Durability) (options map[string]string, reached bool) { return nil, class == store.D3 },
 	Asked: func(i *server.Instance) map[string]string {
