@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -21,6 +22,8 @@ import (
 type Cleaned struct {
 	Removed []string // sentences
 	Failed  []error  // what is left as it is
+
+	others map[string][]string // keys of runs that are not asked for: the server's name and place → the runs' folders
 }
 
 // LeftKeys says which keys on servers that somebody else has started are removed: those need the
@@ -54,6 +57,11 @@ func CleanLeft(ctx context.Context, keys LeftKeys) (c Cleaned) {
 		c.Removed = append(c.Removed, note.Kind+" "+note.Path)
 		note.Done()
 	}
+	for _, server := range slices.Sorted(maps.Keys(c.others)) {
+		folders := c.others[server]
+		c.Failed = append(c.Failed, fmt.Errorf("%s may still hold keys of %s, one of the run in %s: assay doctor --clean removes them", server,
+			format.Plural(len(folders), "earlier trial", ""), slices.Min(folders)))
+	}
 	return c
 }
 
@@ -66,10 +74,16 @@ func (c *Cleaned) cleanKeys(ctx context.Context, note *owned.Note, which LeftKey
 		return
 	}
 	directory, _ := filepath.Abs(which.Of)
+	if !which.All && (which.Of == "" || directory != note.Path) {
+		if c.others == nil {
+			c.others = map[string][]string{}
+		}
+		c.others[k.server()] = append(c.others[k.server()], note.Path)
+		note.Keep()
+		return
+	}
 	var err error
 	switch remote := k.remote(); {
-	case !which.All && (which.Of == "" || directory != note.Path):
-		err = errors.New("assay doctor --clean removes them")
 	case len(remote) > 0 && !which.AllowRemote:
 		err = fmt.Errorf("%s: not on this machine's loopback\n--allow-remote confirms that the keys may be deleted there", format.List(remote))
 	default:

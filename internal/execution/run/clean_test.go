@@ -1,10 +1,12 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +16,39 @@ import (
 	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/control"
 	"assay/internal/testkit/processes"
 )
+
+// Keys that earlier runs left on a server are told once for each server, however many trials left them.
+func TestKeysOfEarlierRunsAreToldOnceAServer(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, left := range []struct{ place, folder string }{{"127.0.0.1:1", "/runs/b"}, {"127.0.0.1:1", "/runs/a"}, {"127.0.0.1:2", "/runs/c"}} {
+		keys := serverKeys{Store: "etcd", Namespace: "0123456789abcdef", Open: control.Open{Endpoints: []string{left.place}}, Prepare: &control.Prepare{}}
+		detail, err := json.Marshal(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		note, err := owned.Write(owned.Thing{Kind: owned.Keys, Path: left.folder, Detail: detail})
+		if err != nil {
+			t.Fatal(err)
+		}
+		note.Keep()
+	}
+	want := []string{
+		"etcd at 127.0.0.1:1 may still hold keys of 2 earlier trials, one of the run in /runs/a: assay doctor --clean removes them",
+		"etcd at 127.0.0.1:2 may still hold keys of 1 earlier trial, one of the run in /runs/c: assay doctor --clean removes them",
+	}
+	for range 2 { // what is told is still there
+		var told []string
+		for _, err := range CleanLeft(t.Context(), LeftKeys{}).Failed {
+			told = append(told, err.Error())
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %q", told)
+		}
+	}
+}
 
 // A conductor is killed when a file appears, which is as near to each step as can be had from
 // outside. The next run, or assay doctor --clean, leaves nothing of it: no mount, loop device,

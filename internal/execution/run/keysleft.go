@@ -153,7 +153,12 @@ func outlasting(ctx context.Context, by time.Duration) (context.Context, context
 
 // String says what is left where.
 func (k *serverKeys) String() string {
-	return fmt.Sprintf("%s at %s may still hold keys that begin with %s", k.Store, strings.Join(k.Open.Endpoints, ", "), k.Namespace)
+	return fmt.Sprintf("%s may still hold keys that begin with %s", k.server(), k.Namespace)
+}
+
+// server says where the keys are.
+func (k *serverKeys) server() string {
+	return k.Store + " at " + strings.Join(k.Open.Endpoints, ", ")
 }
 
 // remote are the servers that are not on this machine's loopback.
