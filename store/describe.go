@@ -138,6 +138,8 @@ type Hosted struct {
 	HandleTimes bool `json:"handle_times,omitempty"`
 	// LatencySampled: the worker can time one operation in so many.
 	LatencySampled bool `json:"latency_sampled,omitempty"`
+	// Fills: the worker's reads can put a value where they find none.
+	Fills bool `json:"fills,omitempty"`
 	// Pauses: the worker's threads can pause before their operations.
 	Pauses bool `json:"pauses,omitempty"`
 	// FindsRecorded: the worker can record what a scan, query or count found, with how far each thread

@@ -101,6 +101,8 @@ func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence u
 		before := l.Of(index)
 		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
 		outcome = l.judge(t, index, before, outcome, begin, now)
+	case o == trace.ReadOrFill:
+		return t.readOrFill(begin, entry, index, sequence, slot)
 	case o == trace.MultiRead:
 		return t.multiReadLiving(begin, entry, position, lap, slot)
 	case o == trace.Batch:

@@ -32,6 +32,8 @@ func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int
 		return t.scanFrom(entry, index, slot)
 	case trace.Batch:
 		return t.applyBatch(entry, sequence, position, lap, slot)
+	case trace.ReadOrFill:
+		return t.readOrFill(0, entry, index, sequence, slot)
 	case trace.MultiRead:
 		return t.multiRead(entry, position, lap, slot)
 	case trace.ReadModifyWrite:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"assay/internal/base/clock"
@@ -396,6 +397,9 @@ func (s *session) checkAbilities(t *trace.File) error {
 	}
 	if t.TTLs != [256]uint32{} && !s.abilities.Expire {
 		return refused("%s can't store a value for a time", s.hosted.description.Name)
+	}
+	if s.handles.loops != nil && slices.Contains(t.Operations, trace.ReadOrFill) {
+		return refused("asynchronous handles fill nothing: a fill is a second operation, after a wait")
 	}
 	if t.Flags&trace.FlagPauses != 0 && s.handles.loops != nil {
 		return refused("asynchronous handles do not pause: their operations overlap")

@@ -6,6 +6,7 @@
 //	thread.go   the measured loop
 //	lanes.go    the same for asynchronous handles: one OS thread drives many connections
 //	operate.go  one operation of each kind
+//	fill.go     a read that puts a value where it finds none
 //	multiread.go  several records in one call
 //	modify.go   updates of columns; request.go: requests of several operations
 //	history.go  recorded operations; find.go: what recorded scans and queries gave
@@ -152,7 +153,7 @@ func Describe(d store.Driver) store.Description {
 	}
 	// What is in no process of a worker's may be used by many of them.
 	description.Processes = description.Processes || description.Kind == store.Server || description.Kind == store.None
-	description.HandleTimes, description.LatencySampled, description.FindsRecorded, description.Pauses = true, true, true, true
+	description.HandleTimes, description.LatencySampled, description.FindsRecorded, description.Pauses, description.Fills = true, true, true, true, true
 	return description
 }
 

@@ -215,9 +215,12 @@ type Phase struct {
 	Order   Order              `json:"order"`
 	Batch   int                `json:"batch,omitempty"` // writes go in batches of so many; 0 or 1: one by one
 	// MultiRead: reads go in calls of so many keys; 0 or 1: one by one.
-	MultiRead int          `json:"multi_read,omitempty"`
-	Scan      Scan         `json:"scan,omitzero"`
-	Asked     []AskedQuery `json:"asked,omitempty"` // what query and count ask
+	MultiRead int `json:"multi_read,omitempty"`
+	// Fill: a read that finds nothing puts a value, Backend later, as who reads through a cache does.
+	Fill    bool          `json:"fill,omitempty"`
+	Backend time.Duration `json:"backend_ns,omitempty"`
+	Scan    Scan          `json:"scan,omitzero"`
+	Asked   []AskedQuery  `json:"asked,omitempty"` // what query and count ask
 
 	// Think is for how long each thread of closed load pauses before its operations; zero: it does not.
 	Think Think `json:"think,omitzero"`

@@ -195,6 +195,9 @@ func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 			if slices.ContainsFunc(p.Parts(), func(part Phase) bool { return part.MultiRead > 1 }) && !p.Optional {
 				return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no multi_read (phase %s): set handles: per_thread", p.Name)}
 			}
+			if slices.ContainsFunc(p.Parts(), func(part Phase) bool { return part.Fill }) && !p.Optional {
+				return &Refusal{"handles", fmt.Sprintf("asynchronous handles fill nothing (phase %s): set handles: per_thread", p.Name)}
+			}
 			if p.HasRequests() && !p.Optional {
 				return &Refusal{"handles", fmt.Sprintf("asynchronous handles do no requests (phase %s): set handles: per_thread", p.Name)}
 			}
@@ -348,6 +351,9 @@ func refusePart(s Store, p Phase, recordBytes int) *Refusal {
 	}
 	if p.Mix[trace.DeleteQuery.String()] > 0 && s.Outlives() {
 		return &Refusal{field + ".mix", fmt.Sprintf("%s would delete what a query finds of other trials' records too, on a server that outlives the trial (phase %s): let Assay start it", s.Name, p.Name)}
+	}
+	if p.Fill && !d.Fills {
+		return &Refusal{field + ".on_miss", fmt.Sprintf("%s can't fill what a read misses (phase %s): its worker does not", s.Name, p.Name)}
 	}
 	if p.Think.Mean > 0 && !d.Pauses {
 		return &Refusal{field + ".think", fmt.Sprintf("%s can't pause between operations (phase %s): its worker does not", s.Name, p.Name)}

@@ -72,6 +72,8 @@ func readsAndWrites(p *record.Phase) (reads, writes uint64) {
 		case operation == trace.MultiRead:
 			reads += o.Items + o.Absent
 		case operation == trace.Increment: // it leaves the version that histories tell writes by
+		case operation == trace.ReadOrFill:
+			reads, writes = reads+o.Done(), writes+o.Miss
 		case operation.Changes():
 			writes += o.OK
 			if operation == trace.ReadModifyWrite || operation == trace.CompareAndSwap {

@@ -1,16 +1,19 @@
 package facts
 
-import "assay/internal/evidence/record"
+import (
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/trace"
+)
 
 // hitRatioOf is the share of reads that found their record; nil where the store doesn't evict any
-// and none has a TTL, for there a read that finds nothing is a fault or the experiment's intent.
+// and none has a TTL, and no read fills, for there a read that finds nothing is a fault or the experiment's intent.
 func hitRatioOf(phases []*record.Phase) *float64 {
 	var hits, reads uint64
 	for _, p := range phases {
-		if p.Evicted == nil && p.Expiry == nil {
-			continue
-		}
 		for _, o := range p.Calls() {
+			if p.Evicted == nil && p.Expiry == nil && o.Name != trace.ReadOrFill.String() {
+				continue
+			}
 			found, asked := o.Reads()
 			hits, reads = hits+found, reads+asked
 		}

@@ -19,7 +19,7 @@ var _ = register(
 		Also: []Parameters{DoingParams{Mix: []string{"90 % read", "10 % upsert"}, Order: "recorded", Rate: 20e3, Arrivals: "recorded",
 			Replay: "replay of cache.csv", Operations: 200_000}},
 		Says: `{{if has .replay}}{{.replay}}: {{end}}{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{if has .shift}} ({{.shift}}){{end}}{{end}}` +
-			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}{{if has .multi_read}}, {{plural .multi_read "key" ""}} a read{{end}}` +
+			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}{{if .fills}}, misses are filled{{if has .backend}} after {{.backend}}{{end}}{{end}}{{if has .multi_read}}, {{plural .multi_read "key" ""}} a read{{end}}` +
 			`{{if has .objectives}}, searched for the highest rate at {{.objectives}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{if has .think}} ({{.think}} of think time){{end}}{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}{{end}}`},
 	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"},
 		Says: `{{plural .records "record" ""}} of {{.bytes}}`},
@@ -113,6 +113,9 @@ var _ = register(
 	Entry{Example: NoteParams{Code: NoteBatches, Items: 100}, Says: `A batch of {{.items}} records counts as one operation.`},
 	Entry{Example: NoteParams{Code: NoteIndexLeftOut, Arms: []string{"sqlite", "mariadb"}, Column: "Tags", Words: true},
 		Says: `Not supported by {{list .arms}}: an index of {{if .words}}the words of {{end}}{{.column}}. Queries by it read every record.`},
+	Entry{Example: NoteFillsParams{Arm: "memcached", Fills: 1204, Beside: 310, Most: 7}, Also: []Parameters{NoteFillsParams{Arm: "redis", Fills: 12, Most: 1}},
+		Says: `{{.arm}}: of {{plural .fills "fill" ""}} of sampled keys, {{if .beside}}{{count .beside}} began while another client filled the same key; at most {{count .most}} at once` +
+			`{{else}}none began beside another one of the same key{{end}}.`},
 	Entry{Example: NoteParams{Code: NoteWritesOfDisk}, Says: `Host writes are those of the trial's own disk, file system journal included.`},
 	Entry{Example: NoteParams{Code: NoteServer, Arms: []string{"memcached"}, Server: 64e6, Client: 12e6},
 		Says: `Memory and CPU of {{list .arms}} are server and client together; of the memory, {{bytes .server}} and {{bytes .client}}.`},
@@ -137,6 +140,8 @@ type DoingParams struct {
 	Queries    string `param:"omitempty"`
 	Replay     string `param:"omitempty"` // what recording is played, and how
 	Batch      int    `param:"omitempty"`
+	Fills      bool   `param:"omitempty"` // reads that find nothing put a value
+	Backend    string `param:"omitempty"` // after how long
 	Shift      string `param:"omitempty"` // how what is popular moves
 	MultiRead  int    `param:"omitempty"` // keys that one call reads
 	Operations uint64 `param:"omitempty"`
@@ -144,6 +149,14 @@ type DoingParams struct {
 }
 
 func (DoingParams) code() Code { return "doing" }
+
+// NoteFillsParams are of the reads of a sample of keys that found nothing and put a value.
+type NoteFillsParams struct {
+	Arm                 string
+	Fills, Beside, Most uint64
+}
+
+func (NoteFillsParams) code() Code { return "note fills" }
 
 type ConditionRecordsParams struct {
 	Records uint64

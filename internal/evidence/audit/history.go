@@ -25,6 +25,7 @@ type HistoryEvent struct {
 	Sequence  uint64          // of the entry in its thread
 	Operation trace.Operation // of a batch's member its own
 	Request   uint64          // the sequence number of the request that it is a step of; 0: of none
+	Fill      bool            // it is the put of a read that found nothing; Operation is then an upsert
 	Batch     bool            // it is a batch's member; then Outcome, BeginNS and EndNS are the batch's. Of a multi-read's, BeginNS and EndNS are
 
 	BeginNS, EndNS int64 // since the phase's start
@@ -155,7 +156,7 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 	if !entry.IsRecorded() || entry.Operation().HasMembers() {
 		return e, false
 	}
-	if t.Expires() && r.Read == Absent {
+	if t.Expires() && r.Read == Absent && entry.Operation() != trace.ReadOrFill {
 		return e, false // whether the record's time was over, the worker has held against the lives file
 	}
 	e = HistoryEvent{
@@ -164,10 +165,26 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 		BeginNS: int64(r.BeginNS), EndNS: int64(r.EndNS), Outcome: r.Outcome(), Read: r.Read, Written: NothingWritten,
 	}
 	switch {
+	case e.Operation == trace.ReadOrFill:
+		return e.parted(keyval.Version(number, thread, r.Sequence())), true
 	case e.Operation == trace.Delete:
 		e.Written = Absent
 	case e.Operation.Writes():
 		e.Written = keyval.Version(number, thread, r.Sequence())
 	}
 	return e, true
+}
+
+// parted returns what a read that fills was: a read, where it found a value or failed, and otherwise a put
+// of a version. Whether a record's time was over when nothing was found, the worker has held against the
+// lives file where there is one; the put alone is of interest here.
+func (e HistoryEvent) parted(version uint64) HistoryEvent {
+	if e.Operation = trace.Read; e.Read != Absent {
+		return e
+	}
+	e.Operation, e.Fill, e.Written = trace.Upsert, true, version
+	if e.Outcome == counters.Miss || e.Outcome == counters.Lost {
+		e.Outcome = counters.OK
+	}
+	return e
 }

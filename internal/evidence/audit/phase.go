@@ -107,13 +107,14 @@ func (p *Phase) hasUnheard() bool {
 }
 
 // inDoubt says if some operations of this kind may or may not have done their work. A delete that
-// missed has: the key is gone.
+// missed has: the key is gone. So has a read that missed and filled.
 func inDoubt(o trace.Operation, outcomes *[counters.Outcomes]uint64) bool {
 	if !replaces(o) && o != trace.Batch {
 		return false
 	}
 	for outcome, n := range outcomes {
-		fine := outcome == int(counters.OK) ||
+		fine := outcome == int(counters.OK) && o != trace.ReadOrFill || // which has found a value, and put none
+			outcome == int(counters.Miss) && o == trace.ReadOrFill ||
 			o.Deletes() && (outcome == int(counters.Miss) || outcome == int(counters.Lost))
 		if n > 0 && !fine {
 			return true

@@ -112,7 +112,7 @@ func newLineage(events []audit.HistoryEvent) (k *lineage, ok bool) {
 		case e.Written == audit.NothingWritten, e.Outcome == counters.Conflict, e.Outcome == counters.Lost,
 			e.Outcome == counters.Miss && e.Written != audit.Absent:
 			continue
-		case e.Written == audit.Absent, e.Batch, knows == unknown, e.Outcome == counters.Wrong:
+		case e.Written == audit.Absent, e.Batch, e.Fill, knows == unknown, e.Outcome == counters.Wrong:
 			return nil, false
 		}
 		k.doubt = k.doubt || doubt

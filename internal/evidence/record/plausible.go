@@ -37,7 +37,7 @@ func plausible(p, whole *Phase) (problems []finding.Message) {
 	served, unknown, between, written, operations, onlyWrites := 0.0, 0.0, 0.0, 0.0, uint64(0), true
 	for i, o := range slices.Concat(p.Operations, p.Steps) {
 		code, _ := trace.ParseOperation(o.Name)
-		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.CompareAndSwap
+		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.ReadOrFill && code != trace.CompareAndSwap
 		if o.Service == nil || o.Service.Count() == 0 {
 			continue
 		}

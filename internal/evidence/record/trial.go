@@ -31,6 +31,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/base/histogram"
+	"assay/internal/evidence/audit"
 	"assay/internal/evidence/finds"
 	"assay/internal/evidence/history"
 	"assay/internal/evidence/host"
@@ -409,7 +410,7 @@ func (o *Operation) Add(other *Operation) {
 // Reads returns how many records a read, or a multi-read, asked for and found: of its calls that tell.
 func (o *Operation) Reads() (found, asked uint64) {
 	switch o.Name {
-	case trace.Read.String():
+	case trace.Read.String(), trace.ReadOrFill.String():
 		return o.OK, o.OK + o.Miss + o.Lost
 	case trace.MultiRead.String():
 		return o.Items, o.Items + o.Absent
@@ -452,6 +453,8 @@ type History struct {
 	// Updates is what became of updates whose clients knew a version of the record before; nil: no
 	// key was changed by such alone, or none was read back.
 	Updates *history.Updates `json:"updates,omitempty"`
+	// Fills are the reads of the sample that put a value; nil: none did.
+	Fills *audit.Fills `json:"fills,omitempty"`
 
 	history.Consistency
 }

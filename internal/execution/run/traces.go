@@ -97,6 +97,7 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	if len(p.Staircase) > 0 {
 		s.Spans = experiment.Spans(p.Staircase, group)
 	}
+	s.Fill, s.BackendUS = p.Fill, uint32(p.Backend.Microseconds())
 	s.ThinkNS, s.ThinkExponential = uint64(p.Think.Mean), p.Think.Exponential
 	for _, ttl := range p.TTL {
 		s.TTLs = append(s.TTLs, trace.TTL{MS: uint32(ttl.Life.Milliseconds()), Weight: ttl.Weight})

@@ -123,7 +123,7 @@ func longestMultiRead(file *trace.File) (keys uint64) {
 
 // reads says if an operation returns one value where it is ok, or one of each key that it found.
 func reads(o trace.Operation) bool {
-	return o == trace.Read || o == trace.MultiRead || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+	return o == trace.Read || o == trace.MultiRead || o == trace.ReadOrFill || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
 }
 
 // overwritesIn says if a trace changes records that are there: what only adds fresh ones hides none.
@@ -203,8 +203,11 @@ func (k *kindWork) ofOK(o trace.Operation, slot *counters.Slot) amounts {
 	for _, n := range slot.Outcomes {
 		all += n
 	}
-	if o == trace.MultiRead { // of one that is lost as well, each key was found or not
-		ok += slot.Outcomes[counters.Miss] + slot.Outcomes[counters.Lost]
+	switch missed := slot.Outcomes[counters.Miss] + slot.Outcomes[counters.Lost]; o {
+	case trace.MultiRead: // of one that is lost as well, each key was found or not
+		ok += missed
+	case trace.ReadOrFill: // what found a value wrote none
+		ok = missed
 	}
 	if o.Asks() {
 		ok += slot.Outcomes[counters.Miss] // an answer like others: nothing was found

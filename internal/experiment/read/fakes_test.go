@@ -44,7 +44,7 @@ func fakeDrivers() read.Drivers {
 }
 
 func embedded(name string, classes ...store.Durability) store.Description {
-	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true, Hosted: store.Hosted{Pauses: true}, Abilities: store.Abilities{Batch: true, Scan: true, MultiGet: true}}
+	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true, Hosted: store.Hosted{Pauses: true, Fills: true}, Abilities: store.Abilities{Batch: true, Scan: true, MultiGet: true}}
 	for _, class := range classes {
 		d.Durability = append(d.Durability, store.DurabilityClaim{Class: class, How: "fake"})
 	}
@@ -66,7 +66,7 @@ func fakeDescriptions() []store.Description {
 	memcached := embedded("memcached", store.D0)
 	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable = store.Server, 250, 1, false
 	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true, Async: true, Expire: true}
-	memcached.Pauses = true
+	memcached.Pauses, memcached.Fills = true, true
 	memcached.Expiry = &store.Expiry{UnitNS: 1e9, EarlyNS: 1e9}
 	memcached.HandlesMax = 100
 	memcached.KeyText, memcached.Processes, memcached.UnixSockets = true, true, true

@@ -186,6 +186,8 @@ type WorkFile struct {
 	Request    []StepForm         `yaml:"request" jsonschema_description:"In place of mix: operations on one key that are done one after the other and timed as one, such as [read, {update: 600}]. A number is the length of the value, adds: the items that the write adds to the record."`
 	Order      OrderFile          `yaml:"order" jsonschema_description:"Which key comes next: a distribution's name, or a table. Default: sequential for loads and pure inserts, otherwise uniform."`
 	Batch      *Count             `yaml:"batch" jsonschema_description:"Writes go in batches of so many. Default: 1, one by one."`
+	OnMiss     OnMissForm         `yaml:"on_miss" jsonschema_description:"fill: a read that finds nothing puts a value, as who reads through a cache does. Default: nothing is put."`
+	Backend    DurationForm       `yaml:"backend" jsonschema_description:"on_miss: how long a fill waits before it puts: what the system behind the cache takes. Default: not at all."`
 	MultiRead  *Count             `yaml:"multi_read" jsonschema_description:"Reads go in calls of so many keys, of stores that read several in one call. Default: 1, one by one."`
 	Scan       *ScanFile          `yaml:"scan" jsonschema_description:"How long scans are."`
 	Query      *QueryFile         `yaml:"query" jsonschema_description:"What queries and counts look for."`

@@ -10,7 +10,7 @@ import (
 // mixNames are the operations that a mix may have.
 func mixNames() []string {
 	return slices.DeleteFunc(trace.OperationNames(), func(name string) bool {
-		return name == trace.Batch.String() || name == trace.MultiRead.String() || name == trace.Request.String()
+		return name == trace.Batch.String() || name == trace.MultiRead.String() || name == trace.ReadOrFill.String() || name == trace.Request.String()
 	})
 }
 
@@ -88,6 +88,9 @@ func unknownOperation(at place, path, name string) *Error {
 	if name == trace.Batch.String() {
 		return at.fail(path, "a batch is not an operation of a mix").
 			hint("put batch: N beside the mix: its writes then go in batches of N")
+	}
+	if name == trace.ReadOrFill.String() {
+		return at.fail(path, "a fill is not an operation of a mix").hint("put on_miss: fill beside the mix: its reads then fill what they miss")
 	}
 	if o, _ := trace.ParseOperation(name); o == trace.MultiRead || strings.ToLower(name) == "multi_get" {
 		return at.fail(path, "a multi-read is not an operation of a mix").

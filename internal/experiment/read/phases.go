@@ -87,7 +87,7 @@ func (r workResolver) work(p PhaseFile, asked []experiment.AskedQuery) (experime
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
 		Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
-	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.multiRead, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
+	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.multiRead, r.fill, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
 		if err := part(p, &resolved); err != nil {
 			return experiment.Phase{}, err
 		}

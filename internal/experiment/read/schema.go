@@ -301,6 +301,7 @@ func (SizesForm) JSONSchema() *jsonschema.Schema {
 	file.Type, file.AdditionalProperties = "object", jsonschema.FalseSchema
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "array", Items: each, MinItems: &one}, file}}
 }
+func (OnMissForm) JSONSchema() *jsonschema.Schema { return enumOf([]string{fillOnMiss}) }
 func (PartForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", Pattern: `^[0-9.]+ ?%$`}}}
 }

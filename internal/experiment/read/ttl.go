@@ -78,13 +78,13 @@ func (r workResolver) ttl(p PhaseFile, resolved *experiment.Phase) *Error {
 	takes := p.Load
 	for name, weight := range p.Mix {
 		o, _ := trace.ParseOperation(name)
-		takes = takes || weight > 0 && o.TakesTTL()
+		takes = takes || weight > 0 && (o.TakesTTL() || o == trace.Read && p.OnMiss != "")
 	}
 	switch {
 	case len(p.Request) > 0:
 		return r.fail(r.in("ttl"), "what requests write has no TTL").hint("use a mix of reads and updates in place of the request")
 	case !takes:
-		return r.fail(r.in("ttl"), "the phase %s has no insert, update and upsert: a TTL has no effect", p.Name)
+		return r.fail(r.in("ttl"), "the phase %s has no insert, update, upsert and fill: a TTL has no effect", p.Name)
 	case resolved.Batch > 1 && !p.Load:
 		return r.fail(r.in("ttl"), "batches have no TTL: each of its values would need one").hint("leave out batch, or ttl")
 	case len(r.file.Values.Columns) > 0:

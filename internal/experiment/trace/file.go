@@ -103,6 +103,7 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 	}
 	for i, ttl := range f.TTLs {
 		le.PutUint32(data[ttlsAt+4*i:], ttl)
+		le.PutUint32(data[backendsAt+4*i:], f.Backends[i])
 	}
 	le.PutUint64(data[48:], checksum(data))
 }
@@ -173,6 +174,7 @@ func Decode(data []byte) (*File, error) {
 	}
 	for i := range f.Amounts {
 		f.Amounts[i], f.TTLs[i] = le.Uint32(data[amountsAt+4*i:]), le.Uint32(data[ttlsAt+4*i:])
+		f.Backends[i] = le.Uint32(data[backendsAt+4*i:])
 	}
 	f.Threads = make([]Thread, threads)
 	for i := range f.Threads {

@@ -59,6 +59,9 @@ const (
 	// DeleteQuery deletes the records that a query finds.
 	DeleteQuery Operation = 16
 
+	// ReadOrFill reads and, where nothing is there, puts a value, as who reads through a cache does.
+	ReadOrFill Operation = 18
+
 	// MultiRead reads the keys of its members, which are reads, in one call of the store.
 	MultiRead Operation = 23
 
@@ -69,7 +72,7 @@ var operationNames = [operationEnd]string{
 	Read: "read", Insert: "insert", Update: "update", Upsert: "upsert", Delete: "delete", Scan: "scan", Batch: "batch",
 	ReadModifyWrite: "read_modify_write", CompareAndSwap: "compare_and_swap", Add: "add", Query: "query", Count: "count",
 	Modify: "modify", Request: "request", Increment: "increment", DeleteQuery: "delete_query",
-	MultiRead: "multi_read",
+	MultiRead: "multi_read", ReadOrFill: "read_or_fill",
 }
 
 func (o Operation) String() string {
@@ -90,7 +93,7 @@ func (o Operation) HasMembers() bool { return o&15 == Batch }
 // that its size class gives.
 func (o Operation) Puts() bool {
 	switch o {
-	case Insert, Update, Upsert, ReadModifyWrite, CompareAndSwap, Add:
+	case Insert, Update, Upsert, ReadModifyWrite, CompareAndSwap, Add, ReadOrFill:
 		return true
 	}
 	return false
@@ -100,7 +103,9 @@ func (o Operation) Puts() bool {
 func (o Operation) Writes() bool { return o.Puts() || o == Modify }
 
 // TakesTTL says if the operation's value may have a TTL.
-func (o Operation) TakesTTL() bool { return o == Insert || o == Update || o == Upsert }
+func (o Operation) TakesTTL() bool {
+	return o == Insert || o == Update || o == Upsert || o == ReadOrFill
+}
 
 // Changes says if the operation changes what a store holds: it writes, deletes, increments, or is
 // a batch, which does nothing else. All others only look.
@@ -196,6 +201,7 @@ const (
 	operationsMax  = 32
 	amountsAt      = 1024
 	ttlsAt         = 2048
+	backendsAt     = 3072
 
 	// SlotsMax bounds the slots of a trace. In the headers of both files, from SlotsAt on, stand their
 	// operations and then their queries.
@@ -244,6 +250,7 @@ type File struct {
 	Queries    []uint8     // of each slot: the query that it asks, ascending within an operation, 0 where it asks none; nil: all 0
 	Amounts    [256]uint32
 	TTLs       [256]uint32 // of each size class, for how many ms a put of it is to live; 0: without an end
+	Backends   [256]uint32 // of each size class, how many µs a fill of it waits before it puts
 	Seed       uint64
 	TimedEvery uint64 // of so many operations one is timed; 0: all are
 	Threads    []Thread

@@ -91,7 +91,7 @@ type sharing struct {
 }
 
 // amount is what a size class gives.
-type amount struct{ amount, ttlMS uint32 }
+type amount struct{ amount, ttlMS, backendUS uint32 }
 
 // generator holds what all threads of a group share.
 type generator struct {
@@ -105,6 +105,7 @@ type generator struct {
 	members      choice[Operation]
 	sizes        choice[uint8] // of values without a TTL
 	living       choice[uint8] // of those that may have one
+	filling      choice[uint8] // of those that fills put
 	scanClasses  []uint8
 	queryClass   [operationsMax]choice[uint8]
 	stepClass    []uint8 // of the steps of a request whose values have a length of their own
@@ -233,7 +234,7 @@ func (g *generator) addSize(z Size) error {
 		g.sizes.add(class, z.Weight)
 	}
 	for _, ttl := range g.TTLs {
-		class, err := g.classOf(amount{uint32(z.Bytes), ttl.MS})
+		class, err := g.classOf(amount{amount: uint32(z.Bytes), ttlMS: ttl.MS})
 		if err != nil {
 			return err
 		}
@@ -241,6 +242,25 @@ func (g *generator) addSize(z Size) error {
 	}
 	if len(g.TTLs) == 0 {
 		g.living = g.sizes
+	}
+	return g.addFills(z)
+}
+
+// addFills gives a value length that fills put a class with their wait, and one with each TTL.
+func (g *generator) addFills(z Size) error {
+	if !g.Fill {
+		return nil
+	}
+	ttls := g.TTLs
+	if len(ttls) == 0 {
+		ttls = []TTL{{Weight: 1}}
+	}
+	for _, ttl := range ttls {
+		class, err := g.classOf(amount{uint32(z.Bytes), ttl.MS, g.BackendUS})
+		if err != nil {
+			return err
+		}
+		g.filling.add(class, z.Weight*ttl.Weight)
 	}
 	return nil
 }
@@ -255,7 +275,8 @@ func (g *generator) classOf(a amount) (uint8, error) {
 	if class == len(g.file.Amounts) {
 		return 0, fmt.Errorf("more than %d different value lengths (each with each TTL), scan lengths, sizes of batches and multi-reads, and queries", len(g.file.Amounts))
 	}
-	g.classes[a], g.file.Amounts[class], g.file.TTLs[class] = uint8(class), a.amount, a.ttlMS
+	g.classes[a] = uint8(class)
+	g.file.Amounts[class], g.file.TTLs[class], g.file.Backends[class] = a.amount, a.ttlMS, a.backendUS
 	return uint8(class), nil
 }
 
@@ -283,6 +304,8 @@ func (g *generator) prepareMix() {
 		case g.Batch > 1 && m.Operation.isBatchable():
 			g.members.add(m.Operation, m.Weight)
 			batched += m.Weight
+		case g.Fill && m.Operation == Read:
+			g.alternatives.add(ReadOrFill, m.Weight)
 		case g.MultiRead > 1 && m.Operation == Read:
 			g.alternatives.add(MultiRead, m.Weight/float64(g.MultiRead))
 		default:

@@ -64,7 +64,7 @@ func TestMultiReadsThatCannotBe(t *testing.T) {
 		"few":        {Spec{Order: Order{Distribution: Uniform}, Records: 7, Fresh: 7}, "a thread reads 7 records"},
 		"a part":     {Spec{Order: Order{Distribution: Sequential}, Threads: 13}, "a thread reads 7 records"},
 		"many":       {Spec{Order: Order{Distribution: Uniform}, MultiRead: MultiReadMax + 1}, "at most 1000"},
-		"with steps": {Spec{Order: Order{Distribution: Uniform}, Request: []Step{{Operation: Read}}}, "no multi-reads"},
+		"with steps": {Spec{Order: Order{Distribution: Uniform}, Request: []Step{{Operation: Read}}}, "multi-reads and fills"},
 	} {
 		s := c.s
 		if s.Records == 0 {

@@ -29,6 +29,9 @@ type Spec struct {
 	Sizes []Size // lengths of values; at least one where something is written
 	// TTLs are for how long the values of inserts, updates and upserts are to live; none: without an end.
 	TTLs []TTL `json:",omitempty"`
+	// Fill: reads that find nothing put a value, BackendUS µs later: MultiRead is then 0.
+	Fill      bool   `json:",omitempty"`
+	BackendUS uint32 `json:",omitempty"`
 	// Expires: values of this group or of a phase before it have a TTL, and reads are held against it. It
 	// is so for all groups of a trace.
 	Expires bool `json:",omitempty"`
@@ -284,7 +287,7 @@ func (s *Spec) checkOperations() error {
 	for code := range has {
 		o := Operation(code)
 		needsRecords = needsRecords || has[code] && !o.isFresh() && s.Order.Distribution != Counting && !s.isFreshRequest()
-		if has[code] && o.Puts() {
+		if has[code] && (o.Puts() || o == Read && s.Fill) {
 			if err := checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight }); err != nil {
 				return err
 			}
@@ -295,6 +298,9 @@ func (s *Spec) checkOperations() error {
 	}
 	if needsRecords && s.Order.visitsAll() && s.Records < uint64(s.Threads) {
 		return fmt.Errorf("order %s parts %d records over %d threads: use fewer threads", s.Order.Distribution, s.Records, s.Threads)
+	}
+	if s.Fill && (s.MultiRead > 1 || s.TimedEvery > 0 || s.Load || s.Replay != nil) {
+		return errors.New("reads that fill are done one by one, and timed, and are not recorded ones")
 	}
 	if err := s.checkMultiReads(); err != nil {
 		return err
@@ -340,8 +346,8 @@ func (s *Spec) checkRequest() error {
 	if len(s.Request) == 0 {
 		return nil
 	}
-	if len(s.Mix) > 0 || s.Batch > 1 || s.MultiRead > 1 {
-		return errors.New("requests go beside no mix, no batches and no multi-reads")
+	if len(s.Mix) > 0 || s.Batch > 1 || s.MultiRead > 1 || s.Fill {
+		return errors.New("requests go beside no mix, no batches, multi-reads and fills")
 	}
 	if s.Order.Distribution == Counting || s.Order.Distribution == Latest {
 		return fmt.Errorf("requests have no order %s", s.Order.Distribution)

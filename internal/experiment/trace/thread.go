@@ -189,7 +189,9 @@ func (t *threadGenerator) request() {
 
 func (t *threadGenerator) add(o Operation, member bool) {
 	var class uint8
-	if o.TakesTTL() {
+	if o == ReadOrFill {
+		class = t.filling.pick(t.amounts)
+	} else if o.TakesTTL() {
 		class = t.living.pick(t.amounts)
 	} else if o.Puts() {
 		class = t.sizes.pick(t.amounts)

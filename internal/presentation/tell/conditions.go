@@ -80,6 +80,9 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if p.Batch > 1 {
 		does.Batch = p.Batch
 	}
+	if does.Fills = p.Fill; p.Backend > 0 {
+		does.Backend = p.Backend.String()
+	}
 	if s := p.Order.Shift; s.Parts > 0 {
 		does.Shift = fmt.Sprintf("one record in %d moves every %s", s.Parts, s.Every)
 	}
