@@ -166,7 +166,11 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 	}
 	switch {
 	case e.Operation == trace.ReadOrFill:
-		return e.parted(keyval.Version(number, thread, r.Sequence())), true
+		e = e.parted(keyval.Version(number, thread, r.Sequence()))
+		if e.Fill && t.Expires() { // whether it was gone too early, the worker has held against the lives file
+			e.Read = NothingRead
+		}
+		return e, true
 	case e.Operation == trace.Delete:
 		e.Written = Absent
 	case e.Operation.Writes():
