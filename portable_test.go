@@ -29,7 +29,8 @@ func TestPackagesAreForOtherMachinesToo(t *testing.T) {
 	} {
 		t.Run(target.system+"/"+target.processor, func(t *testing.T) {
 			config := &packages.Config{
-				Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
+				Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+					packages.NeedDeps |
 					packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes,
 				Dir: root, Env: append(os.Environ(), "GOOS="+target.system, "GOARCH="+target.processor, "CGO_ENABLED=0"),
 				ParseFile: func(files *token.FileSet, name string, text []byte) (*ast.File, error) {

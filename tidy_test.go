@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // sources calls do with each file of Go of the tree, tests among them.
@@ -221,7 +222,8 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 			switch d := declaration.(type) {
 			case *ast.FuncDecl:
 				has := d.Doc != nil || documented == line-1
-				if ast.IsExported(d.Name.Name) && !has && (d.Recv == nil || ast.IsExported(receiver(d)) && !slices.Contains(known, d.Name.Name)) {
+				if ast.IsExported(d.Name.Name) && !has && (d.Recv == nil || ast.IsExported(receiver(d)) &&
+					!slices.Contains(known, d.Name.Name)) {
 					missing(d, d.Name.Name)
 				}
 				if has {
@@ -236,7 +238,8 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 							missing(s, s.Name.Name)
 						}
 					case *ast.ValueSpec:
-						if ast.IsExported(s.Names[0].Name) && d.Doc == nil && s.Doc == nil && s.Comment == nil && !d.Lparen.IsValid() {
+						if ast.IsExported(s.Names[0].Name) && d.Doc == nil && s.Doc == nil && s.Comment == nil &&
+							!d.Lparen.IsValid() {
 							missing(s, s.Names[0].Name)
 						}
 					}
@@ -304,6 +307,33 @@ func TestPublicPackagesNameNothingInternal(t *testing.T) {
 						names(s)
 					}
 				}
+			}
+		}
+	})
+}
+
+const (
+	columnsMax = 120
+	tabColumns = 4
+)
+
+// A line that is longer than a screen is wide has a text that would not be shorter in two: sentences of the
+// catalogue, cases of tests.
+func TestLinesAreNoLongerThanAScreen(t *testing.T) {
+	sources(t, func(name, text string, file *ast.File, positions *token.FileSet) {
+		texts := map[int]bool{} // lines that have a literal text
+		ast.Inspect(file, func(n ast.Node) bool {
+			if literal, is := n.(*ast.BasicLit); is && literal.Kind == token.STRING {
+				from, to := positions.Position(literal.Pos()).Line, positions.Position(literal.End()).Line
+				for line := from; line <= to; line++ {
+					texts[line] = true
+				}
+			}
+			return true
+		})
+		for i, line := range strings.Split(text, "\n") {
+			if columns := utf8.RuneCountInString(line) + (tabColumns-1)*strings.Count(line, "\t"); columns > columnsMax && !texts[i+1] {
+				t.Errorf("%s:%d has %d columns, more than %d", name, i+1, columns, columnsMax)
 			}
 		}
 	})

@@ -85,7 +85,8 @@ func printSubject(subject bareSubject, program string, o trace.Operation, rounds
 		ns = append(ns, of(bare, wall))
 		shares = append(shares, 100*of(bare, wall)/of(harness, wall))
 		costs = append(costs, of(harness, cpu)/of(bare, cpu))
-		bareCollections, collections = append(bareCollections, of(bare, garbage)), append(collections, of(harness, garbage))
+		bareCollections, collections = append(bareCollections, of(bare, garbage)), append(collections, of(harness,
+			garbage))
 	}
 	low, high := medianInterval(shares)
 	cheap, dear := medianInterval(costs)
@@ -97,7 +98,8 @@ func printSubject(subject bareSubject, program string, o trace.Operation, rounds
 const piecesARound = 5
 
 // bareRound lets a fresh bare loop and a fresh worker take turns.
-func bareRound(subject bareSubject, program string, o trace.Operation, length time.Duration) (bare, harness []piece, err error) {
+func bareRound(subject bareSubject, program string, o trace.Operation, length time.Duration) (bare, harness []piece,
+	err error) {
 	directory, err := os.MkdirTemp("", "assay-bench-")
 	if err != nil {
 		return nil, nil, err

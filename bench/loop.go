@@ -85,7 +85,8 @@ func (w work) spec() trace.Spec {
 }
 
 // phase runs one phase and returns ns an operation. Its counters are looked at, if look is one.
-func (w work) phase(call func(control.Request) error, s trace.Spec, p control.Prepare, look ...func(*counters.File)) (float64, error) {
+func (w work) phase(call func(control.Request) error, s trace.Spec, p control.Prepare,
+	look ...func(*counters.File)) (float64, error) {
 	file, err := trace.Generate(s)
 	if err != nil {
 		return 0, err

@@ -159,7 +159,8 @@ func (p peer) print(name string, cpus experiment.CPUs, rounds int, scratch strin
 	if err := os.Chmod(directory, 0o711); err != nil {
 		return err
 	}
-	instance, err := server.Start(context.Background(), program, server.Request{Directory: directory, Log: io.Discard, Class: p.class,
+	instance, err := server.Start(context.Background(), program, server.Request{Directory: directory,
+		Log: io.Discard, Class: p.class,
 		Patience: stepTimeout, CPUs: cpus.Server, Options: servertest.WithoutLogin(program, map[string]string{"connections_max": "200"})})
 	if err != nil {
 		return err
@@ -174,15 +175,22 @@ func (p peer) print(name string, cpus experiment.CPUs, rounds int, scratch strin
 	for _, connections := range []int{1, 8, 50} {
 		var ours, theirs, shares, ourCPU, theirCPU []float64
 		for range rounds {
-			own, err := p.counted(instance, func() (read, error) { return p.runAssay(instance, cpus.Client, connections) })
+			own, err := p.counted(instance, func() (read, error) {
+				return p.runAssay(instance, cpus.Client,
+					connections)
+			})
 			if err != nil {
 				return err
 			}
-			other, err := p.counted(instance, func() (read, error) { return p.runProgram(instance, cpus.Client, connections) })
+			other, err := p.counted(instance, func() (read, error) {
+				return p.runProgram(instance, cpus.Client,
+					connections)
+			})
 			if err != nil {
 				return err
 			}
-			ours, theirs, shares = append(ours, own.rate), append(theirs, other.rate), append(shares, own.rate/other.rate)
+			ours, theirs, shares = append(ours, own.rate), append(theirs, other.rate), append(shares,
+				own.rate/other.rate)
 			ourCPU, theirCPU = append(ourCPU, own.cpuNS/1e3), append(theirCPU, other.cpuNS/1e3)
 		}
 		fmt.Printf("  %-10s %3d connections %9.0f %9.0f   %.2f (%.2f to %.2f)  %6.1f %6.1f\n", name, connections, median(ours), median(theirs),

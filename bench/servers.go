@@ -278,7 +278,8 @@ func lateQuantile(late [counters.LatenessWords]uint64, operations uint64, q floa
 // runAsync does gets over few asynchronous connections, at a rate or, where that is 0, each as soon
 // as the one before it has ended, and returns how long it took in ns an operation. meanwhile runs
 // beside them, and is given the client's process.
-func runAsync(i *server.Instance, cpus []int, rate float64, operations int, meanwhile func(client int), look func(*counters.File)) (ns float64, err error) {
+func runAsync(i *server.Instance, cpus []int, rate float64, operations int, meanwhile func(client int),
+	look func(*counters.File)) (ns float64, err error) {
 	w := serverWork(i.Program.Driver, i)
 	w.threads, w.handles, w.pipeline, w.cpus = connectionsFew, control.HandlesAsync, 1, cpus
 	err = withWorker(w, func(process *conductor.Worker, call func(control.Request) error) (err error) {
@@ -511,7 +512,8 @@ func keysOf(memtier bool) keyval.KeyShape {
 }
 
 func serverWork(driver string, i *server.Instance) work {
-	return work{driver: driver, durability: store.D0, endpoint: i.Endpoint(), operation: trace.Read, records: serverRecords, verify: true}
+	return work{driver: driver, durability: store.D0, endpoint: i.Endpoint(), operation: trace.Read,
+		records: serverRecords, verify: true}
 }
 
 func loadServer(driver string, i *server.Instance) error {

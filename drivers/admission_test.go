@@ -52,7 +52,8 @@ func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
 		p, startable := drivers.Program(d.Name)
-		if !startable || !slices.ContainsFunc(p.Options, func(o store.Option) bool { return o.Name == server.OptionLogin }) {
+		if !startable || !slices.ContainsFunc(p.Options,
+			func(o store.Option) bool { return o.Name == server.OptionLogin }) {
 			continue
 		}
 		t.Run(d.Name, func(t *testing.T) {
@@ -145,7 +146,8 @@ func shownToOthers(t *testing.T, i *server.Instance) {
 	}
 	if info, err := os.Stat(fmt.Sprintf("/proc/%d", i.PID())); err != nil {
 		t.Error(err)
-	} else if os.Geteuid() == 0 && !i.Program.Linked && info.Sys().(*syscall.Stat_t).Uid == 0 && openToOthers(t, i.Binary) {
+	} else if os.Geteuid() == 0 && !i.Program.Linked && info.Sys().(*syscall.Stat_t).Uid == 0 &&
+		openToOthers(t, i.Binary) {
 		t.Error("it runs as root")
 	}
 	for _, closed := range []string{i.Directory, i.Guard.Credentials} {

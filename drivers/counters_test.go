@@ -82,7 +82,8 @@ func namesInSource(t *testing.T, driver string) []*regexp.Regexp {
 				open = append(open, n.Name)
 			case *ast.BasicLit:
 				text, err := strconv.Unquote(n.Value)
-				if n.Kind != token.STRING || err != nil || !partOfName.MatchString(text) || theirNames[driver] != nil && theirNames[driver].MatchString(text) {
+				if n.Kind != token.STRING || err != nil || !partOfName.MatchString(text) ||
+					theirNames[driver] != nil && theirNames[driver].MatchString(text) {
 					return true
 				}
 				expression := `(^|_)` + strings.ReplaceAll(text, "%d", `\d+`)

@@ -124,7 +124,8 @@ func TestWhatUnixSocketsDoNotHave(t *testing.T) {
 		d := driver.Describe()
 		c := drivertest.Config(t, d, d.Durability[0].Class, map[string]string{test.option: test.value})
 		c.Endpoints = []string{test.endpoint}
-		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), test.want) {
+		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s at %s with %s=%s: %v, want %q", test.driver, test.endpoint, test.option, test.value, err, test.want)
 		}
 	}

@@ -27,7 +27,8 @@ var (
 )
 
 func engineForTheJVM(name string) store.Description {
-	d := store.Description{Name: name, Kind: store.Embedded, Durability: []store.DurabilityClaim{{Class: store.D1}, {Class: store.D3}}}
+	d := store.Description{Name: name, Kind: store.Embedded, Durability: []store.DurabilityClaim{{Class: store.D1},
+		{Class: store.D3}}}
 	for _, option := range []string{"bnum", "xmsiz_bytes", "map_bytes", "native_library"} {
 		d.Options = append(d.Options, store.Option{Name: option, Type: store.String})
 	}
@@ -36,7 +37,8 @@ func engineForTheJVM(name string) store.Description {
 
 func clientOfMemcached(name string) store.Description {
 	d := store.Description{Name: name, Kind: store.Server, HandlesShareable: true, KeyText: true, KeyBytesMax: 250,
-		Durability: []store.DurabilityClaim{{Class: store.D0}}, Abilities: store.Abilities{Add: true, CompareAndSwap: true}}
+		Durability: []store.DurabilityClaim{{Class: store.D0}}, Abilities: store.Abilities{Add: true,
+			CompareAndSwap: true}}
 	for _, option := range []string{"weights", "init_conn", "min_conn", "max_conn"} {
 		d.Options = append(d.Options, store.Option{Name: option, Type: store.String})
 	}
@@ -52,21 +54,23 @@ func trueDrivers() read.Drivers {
 		byName[description.Name] = description
 		names = append(names, description.Name)
 	}
-	return read.Drivers{Names: slices.Concat(names, native, jvm, jvmEngines), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s experiment.Store) (store.Description, error) {
-		if d, ok := byName[s.Driver]; ok {
-			return d, nil
-		}
-		if slices.Contains(jvm, s.Driver) {
-			return clientOfMemcached(s.Driver), nil
-		}
-		if slices.Contains(jvmEngines, s.Driver) {
-			return engineForTheJVM(s.Driver), nil
-		}
-		if slices.Contains(native, s.Driver) {
-			return store.Description{}, fmt.Errorf("%w: make native", read.ErrNotHere)
-		}
-		return store.Description{}, fmt.Errorf("no driver is named %q", s.Driver)
-	}, OnJVM: func(driver string) bool { return slices.Contains(slices.Concat(jvm, jvmEngines), driver) }, JarsOf: func(string) (string, error) { return "/cache", nil }}
+	return read.Drivers{Names: slices.Concat(names, native, jvm, jvmEngines),
+		ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s experiment.Store) (store.Description,
+			error) {
+			if d, ok := byName[s.Driver]; ok {
+				return d, nil
+			}
+			if slices.Contains(jvm, s.Driver) {
+				return clientOfMemcached(s.Driver), nil
+			}
+			if slices.Contains(jvmEngines, s.Driver) {
+				return engineForTheJVM(s.Driver), nil
+			}
+			if slices.Contains(native, s.Driver) {
+				return store.Description{}, fmt.Errorf("%w: make native", read.ErrNotHere)
+			}
+			return store.Description{}, fmt.Errorf("no driver is named %q", s.Driver)
+		}, OnJVM: func(driver string) bool { return slices.Contains(slices.Concat(jvm, jvmEngines), driver) }, JarsOf: func(string) (string, error) { return "/cache", nil }}
 }
 
 // installed returns the servers that Assay can start, as if each were at a path, so that the tests

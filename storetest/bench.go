@@ -157,8 +157,10 @@ const lossWindow = time.Minute
 // request fills in what is left open.
 func (b *bench) request(o opening) (control.Request, error) {
 	r := control.Open{
-		Driver: b.target.Driver, First: !b.opened[o.directory], Directory: o.directory, Endpoints: b.target.Endpoints, Durability: o.durability,
-		Options: b.target.Options, Handles: o.handles, PoolHandles: o.poolHandles, Pipeline: o.pipeline, Threads: max(o.threads, 1),
+		Driver: b.target.Driver, First: !b.opened[o.directory], Directory: o.directory,
+		Endpoints: b.target.Endpoints, Durability: o.durability,
+		Options: b.target.Options, Handles: o.handles, PoolHandles: o.poolHandles, Pipeline: o.pipeline,
+		Threads: max(o.threads, 1),
 	}
 	if o.defaults {
 		r.Options = nil

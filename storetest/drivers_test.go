@@ -89,7 +89,8 @@ func testServer(t *testing.T, d store.Description) {
 func inClasses(d store.Description, forms []form) (classed []form) {
 	classes := d.Durability[:1]
 	if d.ServerSetsClass {
-		classes = slices.DeleteFunc(slices.Clone(d.Durability), func(c store.DurabilityClaim) bool { return c.Class == store.D4 })
+		classes = slices.DeleteFunc(slices.Clone(d.Durability),
+			func(c store.DurabilityClaim) bool { return c.Class == store.D4 })
 	}
 	long := os.Getenv("ASSAY_LONG") == "1"
 	for i, f := range forms {

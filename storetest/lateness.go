@@ -51,7 +51,8 @@ func (b *bench) auditLateness(c *counters.File, r *ran, thread int) {
 
 	// Of a single operation, the response time is the lateness and the service time.
 	if served.operations == 1 {
-		from, to := int64(served.responseFromNS)-int64(served.serviceMaxNS), int64(served.responseToNS)-int64(served.serviceMaxNS)
+		from, to := int64(served.responseFromNS)-int64(served.serviceMaxNS),
+			int64(served.responseToNS)-int64(served.serviceMaxNS)
 		if got := int64(head.LatenessMaxNS); got < from || got > to {
 			b.fault("lateness: thread %d's one operation ended %d to %d ns after it was due and took %d ns, but is said to have begun %d ns late",
 				thread, served.responseFromNS, served.responseToNS, served.serviceMaxNS, got)
@@ -81,7 +82,8 @@ func (b *bench) served(c *counters.File, r *ran, thread int) (s served) {
 		for bucket := range slot.Service {
 			s.ns += float64(slot.Service[bucket]) * float64(histogram.Lowest(bucket))
 			if response[bucket] > 0 && histogram.Lowest(bucket) >= s.responseFromNS {
-				s.responseFromNS, s.responseToNS = histogram.Lowest(bucket), histogram.Lowest(bucket)+histogram.Width(bucket)-1
+				s.responseFromNS, s.responseToNS = histogram.Lowest(bucket),
+					histogram.Lowest(bucket)+histogram.Width(bucket)-1
 			}
 		}
 	}

@@ -103,7 +103,8 @@ func (b *bench) prepare(s *script) (*running, error) {
 	err = b.prepareIn(control.Prepare{
 		Lives: livesName,
 		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), History: historyName, Keys: s.keys,
-		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax, ShortLengths: short, TrialTag: s.tag},
+		Values: keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax,
+			ShortLengths: short, TrialTag: s.tag},
 		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,
 		DeadlineNS: int64(s.deadline), Clock: s.clock,
 	}, len(file.Threads))
@@ -204,7 +205,8 @@ func (r *running) take() *ran {
 			for outcome, n := range counted.Outcomes {
 				sum[outcome] += n
 			}
-			outcomes[o], found[o] = sum, readings{read.items + counted.Items, read.bytes + counted.BytesRead, read.sortSum + counted.SortSum}
+			outcomes[o], found[o] = sum, readings{read.items + counted.Items, read.bytes + counted.BytesRead,
+				read.sortSum + counted.SortSum}
 		}
 		taken.outcomesOf, taken.foundBy = append(taken.outcomesOf, outcomes), append(taken.foundBy, found)
 	}
@@ -452,7 +454,8 @@ func (b *bench) holds(m model, writer *script, what string) error {
 // readBack reads indexes that a script has written. The store must be open.
 func (b *bench) readBack(indexes []uint64, writer *script, what string) (*ran, error) {
 	s := b.script(1)
-	s.keys, s.poolSeed, s.tag, s.flags, s.unverified = writer.keys, writer.poolSeed, writer.tag, trace.FlagRecordVersions, true
+	s.keys, s.poolSeed, s.tag, s.flags, s.unverified =
+		writer.keys, writer.poolSeed, writer.tag, trace.FlagRecordVersions, true
 	for _, index := range indexes {
 		s.do(0, trace.Read, index, 0)
 	}

@@ -51,7 +51,8 @@ var groupIndex = []control.Index{{Column: "group", Kind: store.OrderedIndex}, {C
 	{Column: "limit", Kind: store.OrderedIndex}}
 
 func (b *bench) define(columns []keyval.Column, queries []keyval.Query, indexes ...control.Index) error {
-	return b.call(control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: columns, Indexes: indexes, Queries: queries}}, nil)
+	return b.call(control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: columns,
+		Indexes: indexes, Queries: queries}}, nil)
 }
 
 // sharesTable says that all rules work with one table of a server, which has the columns that it
@@ -148,7 +149,8 @@ func (s *records) write(what string, writes *script) error {
 // key and the columns that it writes, and an increment its key.
 func (s *records) holdBytesWritten(what string, r *ran) {
 	keys := keyval.NewKeyMaker(r.script.keys)
-	for _, o := range []trace.Operation{trace.Insert, trace.Update, trace.Upsert, trace.Add, trace.Modify, trace.Increment} {
+	for _, o := range []trace.Operation{trace.Insert, trace.Update, trace.Upsert, trace.Add, trace.Modify,
+		trace.Increment} {
 		expected := 0
 		for i := range r.script.threads {
 			for _, e := range r.script.threads[i].Entries {
@@ -207,7 +209,8 @@ func (s *records) readBack(what string, writer *script, first uint64) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	s.expect(r, what, trace.Scan, counters.OK, 1)
-	if total := r.total(trace.Scan); total.Outcomes[counters.OK] == 1 && (total.Items != uint64(len(present)) || total.BytesRead != uint64(length)) {
+	if total := r.total(trace.Scan); total.Outcomes[counters.OK] == 1 && (total.Items != uint64(len(present)) ||
+		total.BytesRead != uint64(length)) {
 		s.fault("%s: the scan gave %d records of %d bytes in all, expected %d of %d", what, total.Items, total.BytesRead, len(present), length)
 	}
 	return nil
@@ -342,7 +345,8 @@ func recordReopenRule(b *bench) error {
 	for round := range uint64(3) {
 		writer := b.script(1)
 		base := b.base(writer.keys)
-		writer.zeroVersions, s.loaded = true, base+1000 // versions of traces before the close would be those of no operation
+		// versions of traces before the close would be those of no operation
+		writer.zeroVersions, s.loaded = true, base+1000
 		if round > 0 {
 			if err := s.readBack("after close, open and define", writer, base); err != nil {
 				return err

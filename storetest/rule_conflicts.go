@@ -80,7 +80,8 @@ func writeConflictsRule(b *bench) error {
 	if b.description.BatchAtomic && b.description.BatchMax != 1 {
 		err = s.phase("batches beside each other", func(script *script, thread int) {
 			for i := 0; i+1 < s.records; i += 2 {
-				script.batch(thread, write{trace.Upsert, s.index(thread, i), 100}, write{trace.Upsert, s.index(thread, i+1), 700})
+				script.batch(thread, write{trace.Upsert, s.index(thread, i), 100}, write{trace.Upsert,
+					s.index(thread, i+1), 700})
 			}
 		})
 		if err != nil {

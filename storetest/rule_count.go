@@ -435,7 +435,8 @@ func openLoadRule(b *bench) error {
 	if last, service := total.Response.Quantile(1), total.Service.Quantile(1); last < service {
 		b.fault("the longest response time, %.0f ns from the due time, is below the longest service time, %.0f ns", last, service)
 	}
-	if late := float64(r.sample.LatenessMaxNS); total.Response.Quantile(1) < late*0.99 { // a bucket's middle may lie below by 1/256
+	// a bucket's middle may lie below by 1/256
+	if late := float64(r.sample.LatenessMaxNS); total.Response.Quantile(1) < late*0.99 {
 		b.fault("an operation began %.0f ns late, but the longest response time is %.0f ns", late, total.Response.Quantile(1))
 	}
 

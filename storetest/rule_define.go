@@ -157,7 +157,8 @@ func (b *bench) indexesAreThereOrRefused() error {
 		switch {
 		case err == nil && !b.description.Abilities.Records:
 			b.fault("%s was accepted by a store without the ability records", what)
-		case err == nil && index.Kind == store.TokenIndex && !b.description.TokenIndexes && b.description.Kind != store.None:
+		case err == nil && index.Kind == store.TokenIndex && !b.description.TokenIndexes &&
+			b.description.Kind != store.None:
 			b.fault("%s was accepted, but the driver does not say that it has such indexes (token_indexes)", what)
 		case err == nil:
 		case !errors.As(err, &no):

@@ -54,7 +54,8 @@ func findsRule(b *bench) error {
 			known.Doubt[thread] = 1 << trace.Insert
 		}
 	}
-	judged := finds.Check(r.file, func(thread int) []counters.Recorded { return r.history[thread] }, r.sample.Attempted, known)
+	judged := finds.Check(r.file, func(thread int) []counters.Recorded { return r.history[thread] },
+		r.sample.Attempted, known)
 	if judged != nil && judged.Missing > 0 {
 		b.fault("scans beside inserts: %d of %d left out %d records of %d whose inserts were acknowledged before they began",
 			judged.MissingIn, judged.Finds, judged.Missing, judged.Owed)
@@ -72,7 +73,8 @@ func (b *bench) auditFinds(r *ran, expected int) {
 	}
 	items := uint64(0)
 	for i, f := range found {
-		if sequence := uint64(2*i + 1); f.Sequence() != sequence || f.Before[0] != sequence || f.After[0] != sequence+1 {
+		if sequence := uint64(2*i + 1); f.Sequence() != sequence || f.Before[0] != sequence ||
+			f.After[0] != sequence+1 {
 			b.fault("finds: scan %d is of entry %d, from %d entries on to %d, expected %d, %d and %d",
 				i, f.Sequence(), f.Before[0], f.After[0], sequence, sequence, sequence+1)
 			return

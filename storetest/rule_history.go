@@ -59,7 +59,8 @@ func historyRule(b *bench) error {
 			s.do(0, trace.Add, base+uint64(round%keys), 40)
 		}
 		if opened.Abilities.Batch {
-			s.batch(0, write{trace.Upsert, base + 1, 50 + round}, write{trace.Delete, base + 2, 0}, write{trace.Upsert, base + 3, 90})
+			s.batch(0, write{trace.Upsert, base + 1, 50 + round}, write{trace.Delete, base + 2, 0},
+				write{trace.Upsert, base + 3, 90})
 			for i := range uint64(3) {
 				s.do(0, trace.Read, base+1+i, 0)
 			}
@@ -126,7 +127,8 @@ func (b *bench) auditHistory(r *ran) {
 			if i > 0 && b.pipeline > 1 && record.BeginNS < records[i-1].BeginNS {
 				b.fault("history: record %d begins at %d ns, before the one before it at %d ns", i, record.BeginNS, records[i-1].BeginNS)
 			}
-			if i > 0 && b.pipeline <= 1 && !r.sameBatch(thread, records[i-1], record) && record.BeginNS < records[i-1].EndNS {
+			if i > 0 && b.pipeline <= 1 && !r.sameBatch(thread, records[i-1], record) &&
+				record.BeginNS < records[i-1].EndNS {
 				b.fault("history: record %d begins at %d ns, before the one before it ended at %d ns", i, record.BeginNS, records[i-1].EndNS)
 			}
 		}
@@ -248,7 +250,8 @@ func (b *bench) serviceTimes() (ofAnother string, err error) {
 		if i < deep {
 			continue
 		}
-		if before := r.history[0][((i-deep)/half+1)*half-1]; before.Outcome() == counters.OK && record.BeginNS != before.EndNS {
+		if before := r.history[0][((i-deep)/half+1)*half-1]; before.Outcome() == counters.OK &&
+			record.BeginNS != before.EndNS {
 			b.fault("service times: operation %d begins at %d ns, the write before it ended at %d ns: the time between is in no operation",
 				i, record.BeginNS, before.EndNS)
 			break

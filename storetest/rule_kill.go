@@ -143,7 +143,8 @@ func (r *running) killAfter(window time.Duration) (killed *ran, sure []uint64, e
 // leastWindow returns the shortest T in which the store is opened in class D2(T), of some.
 func (b *bench) leastWindow() (time.Duration, error) {
 	const ms, s = time.Millisecond, time.Second
-	windows := []time.Duration{50 * ms, 100 * ms, 200 * ms, 300 * ms, 600 * ms, s, 2 * s, 3 * s, 5 * s, 10 * s, 15 * s, 30 * s, lossWindow}
+	windows := []time.Duration{50 * ms, 100 * ms, 200 * ms, 300 * ms, 600 * ms, s, 2 * s, 3 * s, 5 * s, 10 * s,
+		15 * s, 30 * s, lossWindow}
 	for _, window := range windows {
 		_, err := b.open(opening{durability: store.D2, window: window})
 		var no *control.Error

@@ -77,7 +77,8 @@ func (b *bench) lateAfterPause() error {
 		if longest < pausedUntil/2 {
 			b.fault("lateness: the worker was stopped until %v after an operation was due, but says that it began at most %v late", pausedUntil, longest)
 		}
-		if word := counters.LatenessWord(uint64(pausedUntil / 2)); !slices.ContainsFunc(r.sample.Late[word:], func(n uint64) bool { return n > 0 }) {
+		if word := counters.LatenessWord(uint64(pausedUntil / 2)); !slices.ContainsFunc(r.sample.Late[word:],
+			func(n uint64) bool { return n > 0 }) {
 			b.fault("lateness: the worker was stopped until %v after an operation was due, but counts none in word %d or above", pausedUntil, word)
 		}
 		return nil

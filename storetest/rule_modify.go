@@ -104,7 +104,8 @@ func (c *changed) absent(indexes ...uint64) error {
 // together lets threads change the same records at once, so often each, with what behind appends
 // after each change. Operations of each kind must be ok, or conflicts where the driver says that they
 // may be.
-func (c *changed) together(what string, base, keys, rounds uint64, behind func(s *script, thread int, i uint64)) (*ran, error) {
+func (c *changed) together(what string, base, keys, rounds uint64, behind func(s *script, thread int,
+	i uint64)) (*ran, error) {
 	s := c.script(c.threads)
 	s.loaded = c.loaded
 	for thread := range c.threads {

@@ -118,7 +118,8 @@ func (b *bench) prepareIn(p control.Prepare, threads int) error {
 	if b.second != nil {
 		p.ThreadCount = threads / 2
 	}
-	if err := b.call(control.Request{Command: control.CommandPrepare, Prepare: &p}, nil); err != nil || b.second == nil {
+	if err := b.call(control.Request{Command: control.CommandPrepare, Prepare: &p}, nil); err != nil ||
+		b.second == nil {
 		return err
 	}
 	p.Process, p.FirstThread, p.ThreadCount = 1, threads/2, threads-threads/2

@@ -40,7 +40,8 @@ func missRule(b *bench) error {
 
 // lengths are lengths of values at which something changes: no value, no stamp, a stamp, a stamp
 // and a body; pages.
-var lengths = []int{0, 1, 2, 7, 8, 23, 24, 25, 26, 63, 64, 65, 255, 256, 1000, 4095, 4096, 4097, 16384, 65535, 65536, 1 << 20}
+var lengths = []int{0, 1, 2, 7, 8, 23, 24, 25, 26, 63, 64, 65, 255, 256, 1000, 4095, 4096, 4097, 16384, 65535,
+	65536, 1 << 20}
 
 // lengthsFor returns those that the driver claims to take, and its own limits.
 func (b *bench) lengthsFor() []int {
@@ -538,7 +539,8 @@ func (b *bench) takes(shape keyval.KeyShape) bool {
 	if shape.Format == keyval.Binary {
 		shortest = shape.Bytes
 	}
-	return shortest >= b.description.KeyBytesMin && (b.description.KeyBytesMax == 0 || shape.BytesMax() <= b.description.KeyBytesMax)
+	return shortest >= b.description.KeyBytesMin && (b.description.KeyBytesMax == 0 ||
+		shape.BytesMax() <= b.description.KeyBytesMax)
 }
 
 func limitsRule(b *bench) error {
@@ -562,7 +564,8 @@ func limitsRule(b *bench) error {
 			return nil
 		}
 		switch total := r.total(trace.Upsert).Outcomes; {
-		case total[counters.OK] == 1: // limits of key and value may depend on each other: what is taken must then be kept
+		case total[counters.OK] == 1:
+			// Limits of key and value may depend on each other: what is taken must then be kept.
 			m := model{}
 			m.remember(r)
 			if err := b.holds(m, s, what+", acknowledged"); err != nil {

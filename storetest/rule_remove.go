@@ -36,7 +36,8 @@ func removeRule(b *bench) error {
 	total, calls := 0, 0
 	for {
 		var removed control.Removed
-		if err := b.call(control.Request{Command: control.CommandRemove, Remove: &control.Remove{Prefix: own, AtMost: removedAtOnce}}, &removed); err != nil {
+		if err := b.call(control.Request{Command: control.CommandRemove, Remove: &control.Remove{Prefix: own,
+			AtMost: removedAtOnce}}, &removed); err != nil {
 			return fmt.Errorf("remove: %w", err)
 		}
 		if total, calls = total+removed.Records, calls+1; removed.Records == 0 || calls > removedRecords {
@@ -63,7 +64,8 @@ func removeRule(b *bench) error {
 		b.expect(r, fmt.Sprintf("reading under %q, once all under %q are removed", prefix, own), trace.Read, want, n)
 	}
 	return b.expectRefusal("remove of all that begins with a short prefix", control.ClassBadRequest,
-		control.Request{Command: control.CommandRemove, Remove: &control.Remove{Prefix: own[:control.RemovePrefixMin-1], AtMost: 1}})
+		control.Request{Command: control.CommandRemove,
+			Remove: &control.Remove{Prefix: own[:control.RemovePrefixMin-1], AtMost: 1}})
 }
 
 // runs runs a script of which all operations must end well.

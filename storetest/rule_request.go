@@ -25,7 +25,8 @@ func (b *bench) carts(s *script, each int) {
 	for thread := range s.threads {
 		for i := range uint64(each) {
 			s.request(thread, b.base(s.keys)+uint64(thread)*1000+i%40,
-				write{operation: trace.Upsert, length: 300}, write{operation: trace.Read}, write{operation: trace.Update, length: 600})
+				write{operation: trace.Upsert, length: 300}, write{operation: trace.Read},
+				write{operation: trace.Update, length: 600})
 		}
 	}
 	s.recordAll()
@@ -40,7 +41,8 @@ func requestRule(b *bench) error {
 	if err := b.requestOutcomes(); err != nil {
 		return err
 	}
-	for _, o := range []opening{{handles: handlesPerOperation, threads: b.threads(2)}, {handles: handlesPool, poolHandles: 1, threads: 2}} {
+	for _, o := range []opening{{handles: handlesPerOperation, threads: b.threads(2)}, {handles: handlesPool,
+		poolHandles: 1, threads: 2}} {
 		if err := b.requestHandles(o); err != nil {
 			return err
 		}
@@ -102,7 +104,8 @@ func (b *bench) requestOutcomes() error {
 	const rounds = 30
 	for i := range uint64(rounds) {
 		s.request(0, base+i, write{operation: trace.Read}, write{operation: trace.Upsert, length: 100})
-		s.request(0, base+i, write{operation: trace.Upsert, length: 200}, write{operation: trace.Read}, write{operation: trace.Update, length: 700})
+		s.request(0, base+i, write{operation: trace.Upsert, length: 200}, write{operation: trace.Read},
+			write{operation: trace.Update, length: 700})
 		s.request(0, base+i, write{operation: trace.Delete})
 	}
 	s.recordAll()
@@ -115,7 +118,8 @@ func (b *bench) requestOutcomes() error {
 	if b.description.Kind == "none" {
 		return b.close()
 	}
-	if total := r.total(trace.Request); total.Outcomes[counters.Miss] != rounds || total.Outcomes[counters.OK] != 2*rounds {
+	if total := r.total(trace.Request); total.Outcomes[counters.Miss] != rounds ||
+		total.Outcomes[counters.OK] != 2*rounds {
 		b.fault("requests: %d whose first step finds nothing, %d that find all: counted %s", rounds, 2*rounds, r.outcomes(trace.Request))
 	}
 	if total := r.total(trace.Request); total.BytesWritten+total.BytesRead+total.Items != 0 {
@@ -141,7 +145,8 @@ func (b *bench) requestHandles(o opening) error {
 	}
 	b.auditHistory(r)
 	spans := b.auditRequests(r)
-	if requests := r.total(trace.Request).Operations(); o.handles == handlesPerOperation && r.sample.HandlesOpened != requests {
+	if requests := r.total(trace.Request).Operations(); o.handles == handlesPerOperation &&
+		r.sample.HandlesOpened != requests {
 		b.fault("requests: %d handles were opened for %d requests: a request has one for all of its steps", r.sample.HandlesOpened, requests)
 	}
 	if o.handles == handlesPool {

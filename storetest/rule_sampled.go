@@ -50,7 +50,8 @@ func sampledRule(b *bench) error {
 		b.fault("the phase ended after %v, before its deadline of %v", took, deadline)
 	}
 	for _, t := range r.sample.Totals {
-		if n := t.Service.Count(); n > 0 && t.Service.Quantile(1) > histogram.Middle(histogram.Bucket(uint64(r.elapsedNS))) {
+		if n := t.Service.Count(); n > 0 &&
+			t.Service.Quantile(1) > histogram.Middle(histogram.Bucket(uint64(r.elapsedNS))) {
 			b.fault("%s: one of %d times is %.0f ns, and the phase took %d ns", t.Operation, n, t.Service.Quantile(1), r.elapsedNS)
 		}
 	}

@@ -21,7 +21,8 @@ func (b *bench) scanned(what string, keys keyval.KeyShape, start uint64, limit, 
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	b.expect(r, what, trace.Scan, counters.OK, 1)
-	if total := r.total(trace.Scan); total.Outcomes[counters.OK] == 1 && (total.Items != uint64(records) || total.BytesRead != uint64(bytes)) {
+	if total := r.total(trace.Scan); total.Outcomes[counters.OK] == 1 && (total.Items != uint64(records) ||
+		total.BytesRead != uint64(bytes)) {
 		b.fault("%s: the scan gave %d records of %d bytes in all, expected %d of %d", what, total.Items, total.BytesRead, records, bytes)
 	}
 	return nil

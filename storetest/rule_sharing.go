@@ -186,7 +186,8 @@ func contendedRule(b *bench) error {
 	}
 	if !b.description.WriteConflicts {
 		b.expect(r, "one key by several threads", trace.Upsert, counters.OK, threads*each)
-	} else if upserts := r.total(trace.Upsert).Outcomes; upserts[counters.OK]+upserts[counters.Conflict] != uint64(threads*each) {
+	} else if upserts := r.total(trace.Upsert).Outcomes; upserts[counters.OK]+upserts[counters.Conflict] !=
+		uint64(threads*each) {
 		b.fault("one key by several threads: expected %d upserts that are ok, or some of them conflict, counted %s", threads*each, r.outcomes(trace.Upsert))
 	}
 	reads := r.total(trace.Read)

@@ -39,7 +39,8 @@ func thinkRule(b *bench) error {
 		b.fault("%d operations with pauses of %v in all ended after %v", n, n*pause, took)
 	}
 	total := r.total(trace.Upsert)
-	if served := total.Service.Mean() * n; total.Outcomes[counters.OK] == n && served > float64(r.elapsedNS)-float64(n*pause)*0.9 {
+	if served := total.Service.Mean() * n; total.Outcomes[counters.OK] == n &&
+		served > float64(r.elapsedNS)-float64(n*pause)*0.9 {
 		b.fault("%d operations have service times of %v in all, in a phase of %v with pauses of %v", n,
 			time.Duration(served), time.Duration(r.elapsedNS), n*pause)
 	}

@@ -144,7 +144,8 @@ func abilitiesRule(b *bench) error {
 		operation trace.Operation
 	}{
 		{opened.Abilities.Scan, trace.Scan}, {opened.Abilities.Batch, trace.Batch}, {opened.Abilities.Add, trace.Add},
-		{opened.Abilities.CompareAndSwap, trace.CompareAndSwap}, {opened.Abilities.Query, trace.Query}, {opened.Abilities.Count, trace.Count},
+		{opened.Abilities.CompareAndSwap, trace.CompareAndSwap}, {opened.Abilities.Query, trace.Query},
+		{opened.Abilities.Count, trace.Count},
 		{opened.Abilities.Modify, trace.Modify}, {opened.Abilities.Increment, trace.Increment},
 		{opened.Abilities.MultiGet, trace.MultiRead},
 	} {
@@ -230,7 +231,8 @@ func classesRule(b *bench) error {
 	}
 	for i, one := range b.description.Durability {
 		for _, other := range b.description.Durability[i+1:] {
-			if settings[one.Class] != nil && settings[other.Class] != nil && maps.Equal(settings[one.Class], settings[other.Class]) {
+			if settings[one.Class] != nil && settings[other.Class] != nil && maps.Equal(settings[one.Class],
+				settings[other.Class]) {
 				b.fault("the settings in force are the same in %s and %s: nothing shows that the class was set", one.Class, other.Class)
 			}
 		}
@@ -340,7 +342,8 @@ func orderRule(b *bench) error {
 		return b.expectRefusal(command+" "+when, control.ClassBadRequest, r)
 	}
 	prepare := control.Request{Prepare: &control.Prepare{Phase: "nowhere", Number: 1, Trace: "/nowhere", Counters: "/nowhere"}}
-	for _, command := range []string{control.CommandRun, control.CommandInspect, control.CommandSync, control.CommandClose} {
+	for _, command := range []string{control.CommandRun, control.CommandInspect, control.CommandSync,
+		control.CommandClose} {
 		if err := bad("before open", command, control.Request{}); err != nil {
 			return err
 		}

@@ -271,7 +271,8 @@ func TestLiesAreFound(t *testing.T) {
 				target.StepTimeout = 5 * time.Second
 			}
 			r := report(t, target)
-			if failed := r.Failed(); !slices.Equal(slices.Sorted(slices.Values(failed)), slices.Sorted(slices.Values(expected))) {
+			if failed := r.Failed(); !slices.Equal(slices.Sorted(slices.Values(failed)),
+				slices.Sorted(slices.Values(expected))) {
 				t.Errorf("%v failed, expected %v:\n%s", failed, expected, textOf(t, r))
 			}
 		})

@@ -70,7 +70,8 @@ func benchmarkLoop(b *testing.B, o trace.Operation, threads int, verify bool) {
 		b.Fatal(err)
 	}
 	if err := s.prepare(&control.Prepare{Phase: "bench", Trace: traceName, Counters: countersName,
-		Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, Values: keyval.ValueShape{PoolBytes: 1 << 18, LengthMax: 100, RepeatedPermille: 500, TrialTag: 7},
+		Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, Values: keyval.ValueShape{PoolBytes: 1 << 18,
+			LengthMax: 100, RepeatedPermille: 500, TrialTag: 7},
 		Verify: verify, Clock: "auto", DeadlineNS: int64(time.Hour)}); err != nil {
 		b.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 	"assay/store"
 )
 
-// define gives the records columns, and names queries: sections 1.5 and 1.6 of docs/worker-contract.md. Handles are opened
+// define gives the records columns, and names queries: sections 1.5 and 1.6 of
+// docs/worker-contract.md. Handles are opened
 // anew, for what they prepare depends on the columns.
 func (s *session) define(d *control.Define) error {
 	switch {
@@ -65,7 +66,8 @@ func (s *session) define(d *control.Define) error {
 
 // queriesOf says what is wrong with the queries, or returns them ready to be checked, and as drivers
 // get them.
-func queriesOf(d *control.Define, record *keyval.RecordShape) (shapes []*keyval.QueryShape, queries []store.Query, err error) {
+func queriesOf(d *control.Define, record *keyval.RecordShape) (shapes []*keyval.QueryShape, queries []store.Query,
+	err error) {
 	if len(d.Queries) > keyval.QueriesMax {
 		return nil, nil, fmt.Errorf("%d queries: expected at most %d", len(d.Queries), keyval.QueriesMax)
 	}
@@ -87,14 +89,18 @@ func indexesOf(d *control.Define) (indexes []store.Index, err error) {
 			return nil, fmt.Errorf("an index of %q, which is no column", asked.Column)
 		}
 		kind := d.Columns[column].Type
-		if !(asked.Kind == store.OrderedIndex && kind != store.BytesColumn || asked.Kind == store.TokenIndex && kind == store.TextColumn) {
+		if !(asked.Kind == store.OrderedIndex && kind != store.BytesColumn || asked.Kind == store.TokenIndex &&
+			kind == store.TextColumn) {
 			return nil, fmt.Errorf("index of %s: kind %q does not go with type %s", asked.Column, asked.Kind, kind)
 		}
 		if asked.Descending && asked.Kind != store.OrderedIndex {
 			return nil, fmt.Errorf("index of %s: only an ordered index is descending", asked.Column)
 		}
 		index := store.Index{Column: column, Kind: asked.Kind, Descending: asked.Descending}
-		if slices.ContainsFunc(indexes, func(x store.Index) bool { return x.Column == column && x.Kind == asked.Kind }) {
+		if slices.ContainsFunc(indexes, func(x store.Index) bool {
+			return x.Column == column &&
+				x.Kind == asked.Kind
+		}) {
 			return nil, fmt.Errorf("two indexes of one kind on column %s", asked.Column)
 		}
 		indexes = append(indexes, index)

@@ -77,7 +77,8 @@ func (l *fakeLoop) Submit(lane int, r *store.Request) {
 		a.alone = r.Operation == store.OpCompareAndSwap
 		a.err = l.handle.Put(r.Key, r.Value)
 	}
-	if waiting := l.lanes[lane]; len(waiting) > 0 && (waiting[len(waiting)-1].alone || r.Operation == store.OpCompareAndSwap) {
+	if waiting := l.lanes[lane]; len(waiting) > 0 && (waiting[len(waiting)-1].alone ||
+		r.Operation == store.OpCompareAndSwap) {
 		l.of.crowded = true
 	}
 	if l.of.batches == nil {
@@ -139,8 +140,10 @@ func own(p *testPhase) {
 }
 
 var laneMix = []trace.Entry{
-	entry(trace.Upsert, 1), entry(trace.Read, 1), entry(trace.Upsert, 2), entry(trace.ReadModifyWrite, 1), entry(trace.Read, 1),
-	entry(trace.Read, 2), entry(trace.CompareAndSwap, 2), entry(trace.Read, 2), entry(trace.Add, 2), entry(trace.Read, 2), entry(trace.Read, 1),
+	entry(trace.Upsert, 1), entry(trace.Read, 1), entry(trace.Upsert, 2), entry(trace.ReadModifyWrite, 1),
+	entry(trace.Read, 1),
+	entry(trace.Read, 2), entry(trace.CompareAndSwap, 2), entry(trace.Read, 2), entry(trace.Add, 2),
+	entry(trace.Read, 2), entry(trace.Read, 1),
 }
 
 func TestLanesDoWhatThreadsDo(t *testing.T) {
@@ -158,12 +161,14 @@ func TestLanesDoWhatThreadsDo(t *testing.T) {
 			if total.Operation == trace.Add {
 				want = counters.Conflict
 			}
-			if total.Outcomes[want] != total.Operations() || total.Operations() == 0 || total.Service.Count() != total.Operations() {
+			if total.Outcomes[want] != total.Operations() || total.Operations() == 0 ||
+				total.Service.Count() != total.Operations() {
 				t.Errorf("pipeline %d: slot %d, %s: %v", pipeline, i, total.Operation, total.Outcomes)
 			}
 		}
 		for i := range p.file.Threads {
-			if head := c.Thread(i); head.Acknowledged != head.Attempted || head.Attempted != p.file.Threads[i].Limit || head.State != counters.Ended {
+			if head := c.Thread(i); head.Acknowledged != head.Attempted ||
+				head.Attempted != p.file.Threads[i].Limit || head.State != counters.Ended {
 				t.Errorf("pipeline %d: thread %d: %+v", pipeline, i, *head)
 			}
 		}
@@ -175,7 +180,8 @@ func TestLanesDoWhatThreadsDo(t *testing.T) {
 
 // A full pipeline first, then half of one at a time, and last what is left.
 func TestPipelinesRefillInHalves(t *testing.T) {
-	for pipeline, want := range map[int][]int{1: {1, 1, 1, 1, 1}, 2: {2, 1, 1, 1}, 5: {5, 3, 3, 3, 2}, 8: {8, 4, 4, 4, 4}} {
+	for pipeline, want := range map[int][]int{1: {1, 1, 1, 1, 1}, 2: {2, 1, 1, 1}, 5: {5, 3, 3, 3, 2}, 8: {8, 4, 4,
+		4, 4}} {
 		f := &asyncFake{}
 		s := serveAsync(t, f, 1, pipeline)
 		p := newPhase(1, entry(trace.Upsert, 1))

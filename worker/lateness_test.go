@@ -60,7 +60,8 @@ func TestAQueueBehindASlowStoreIsNoLateness(t *testing.T) {
 	s.open(control.HandlesPerThread, 1, 0)
 	c, _ := s.run(p)
 	head := c.Thread(0)
-	if got := lateOnes(head, 1<<23); got > n/4 { // a busy machine may be late now and then, 190 ms of queue would be always
+	// a busy machine may be late now and then, 190 ms of queue would be always
+	if got := lateOnes(head, 1<<23); got > n/4 {
 		t.Errorf("%d of %d operations in a queue are counted as late: %v", got, n, head.Late)
 	}
 	if longest := c.Sample(true).Totals[0].Response.Quantile(1); longest < float64(n/2*delay) {

@@ -52,7 +52,8 @@ func (s *session) newLives(t *thread) *lives {
 const gone = "a record was gone before its time"
 
 // judge holds a read against the record's time, and returns its outcome.
-func (l *lives) judge(t *thread, index uint64, before counters.Life, outcome counters.Outcome, beginNS, endNS int64) counters.Outcome {
+func (l *lives) judge(t *thread, index uint64, before counters.Life, outcome counters.Outcome, beginNS,
+	endNS int64) counters.Outcome {
 	held := l.hold(index, before, outcome, beginNS, endNS)
 	if held != outcome {
 		t.note(trace.Read, held, gone)
@@ -62,7 +63,8 @@ func (l *lives) judge(t *thread, index uint64, before counters.Life, outcome cou
 
 // hold is judge without a message. A store that says of itself that it removed records may have removed
 // this one: what is early is then told from that by its count.
-func (l *lives) hold(index uint64, before counters.Life, outcome counters.Outcome, beginNS, endNS int64) counters.Outcome {
+func (l *lives) hold(index uint64, before counters.Life, outcome counters.Outcome, beginNS,
+	endNS int64) counters.Outcome {
 	if !l.judges || outcome > counters.Lost && outcome != counters.Wrong {
 		return outcome
 	}
@@ -90,7 +92,8 @@ func (l *lives) wrote(o trace.Operation, index uint64, outcome counters.Outcome,
 
 // operateLiving is [thread.operate] of an operation that began at a moment, where values may have a
 // TTL. The clock is to be looked at again behind it.
-func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence uint64, position int, lap uint64, slot *counters.Slot) (
+func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence uint64, position int, lap uint64,
+	slot *counters.Slot) (
 	outcome counters.Outcome, now int64, looked bool) {
 	l := t.lives
 	if l == nil {
@@ -108,7 +111,10 @@ func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence u
 	case o == trace.Batch:
 		l.eachMember(t, entry, position, lap, func(_ trace.Operation, index uint64) { l.Begin(index) })
 		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
-		l.eachMember(t, entry, position, lap, func(o trace.Operation, index uint64) { l.wrote(o, index, outcome, begin, now, 0) })
+		l.eachMember(t, entry, position, lap, func(o trace.Operation, index uint64) {
+			l.wrote(o, index, outcome,
+				begin, now, 0)
+		})
 	case o.OneKey():
 		ttl := l.ttlOf(entry)
 		l.Begin(index)
@@ -128,7 +134,8 @@ func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence u
 }
 
 // eachMember gives the writes of the batch at an entry.
-func (l *lives) eachMember(t *thread, entry trace.Entry, position int, lap uint64, do func(o trace.Operation, index uint64)) {
+func (l *lives) eachMember(t *thread, entry trace.Entry, position int, lap uint64, do func(o trace.Operation,
+	index uint64)) {
 	for _, member := range t.part.Entries[position+1 : position+1+int(t.amounts[entry.SizeClass()])] {
 		do(member.Operation(), member.EffectiveIndex(lap, t.part.Stride))
 	}
@@ -152,7 +159,10 @@ func (l *lives) endFlying(f *flying, t *thread, outcome counters.Outcome, now in
 	case o == trace.Read:
 		return l.judge(t, f.index, f.life, outcome, f.beginNS, now)
 	case o == trace.Batch:
-		l.eachMember(t, f.entry, f.position, f.lap, func(o trace.Operation, index uint64) { l.wrote(o, index, outcome, f.beginNS, now, 0) })
+		l.eachMember(t, f.entry, f.position, f.lap, func(o trace.Operation, index uint64) {
+			l.wrote(o, index,
+				outcome, f.beginNS, now, 0)
+		})
 	case o.OneKey():
 		l.wrote(o, f.index, outcome, f.beginNS, now, l.ttlOf(f.entry))
 	}

@@ -7,7 +7,8 @@ import (
 
 // modify updates the columns of a record that follow the version, and leaves the others. It looks
 // for a record, and makes none.
-func (t *thread) modify(index, sequence uint64, slot *counters.Slot) (outcome counters.Outcome, now int64, looked bool) {
+func (t *thread) modify(index, sequence uint64, slot *counters.Slot) (outcome counters.Outcome, now int64,
+	looked bool) {
 	key := t.keys.Key(index)
 	t.value = t.record.AppendFollowing(t.value[:0], t.modified, t.pool, index, t.version(sequence))
 	err := t.modifier.Modify(key, t.record.Following(), t.modified)

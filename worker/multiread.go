@@ -41,7 +41,8 @@ func (m *multiState) init(t *thread) {
 
 // multiRead reads the members of the entry at a position in one call. Their values are checked after the
 // clock, as a read's is.
-func (t *thread) multiRead(entry trace.Entry, position int, lap uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+func (t *thread) multiRead(entry trace.Entry, position int, lap uint64, slot *counters.Slot) (counters.Outcome,
+	int64, bool) {
 	t.makeCall(entry, position, lap)
 	calls, err := t.multiGetter.MultiGet(t.many.keys, t.many.values, t.many.buffer[:0])
 	now := t.clock.NowNS()
@@ -111,7 +112,8 @@ func (t *thread) gotMany(begin, end int64, calls int, err error, slot *counters.
 	}
 	slot.Calls += uint64(max(calls, 0))
 	if outcome != counters.Wrong {
-		slot.Items, slot.Absent, slot.BytesRead = slot.Items+found, slot.Absent+uint64(len(m.keys))-found, slot.BytesRead+bytes
+		slot.Items, slot.Absent, slot.BytesRead = slot.Items+found, slot.Absent+uint64(len(m.keys))-found,
+			slot.BytesRead+bytes
 	}
 	if int(bytes) > cap(m.buffer) {
 		m.buffer = make([]byte, 0, bytes+bytes/4)

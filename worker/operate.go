@@ -176,7 +176,8 @@ func (t *thread) notRead(o trace.Operation, index uint64, err error) counters.Ou
 	return outcome
 }
 
-func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome,
+	int64, bool) {
 	const o = trace.ReadModifyWrite
 	value, err := t.get(index)
 	if t.watching {
@@ -208,7 +209,8 @@ func (t *thread) replaced(o trace.Operation, problem string, readBytes int, err 
 	return t.wrote(o, err, slot, bytes), err != nil
 }
 
-func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome,
+	int64, bool) {
 	const o = trace.CompareAndSwap
 	value, err := t.get(index)
 	if t.watching {
@@ -227,7 +229,8 @@ func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot 
 	return outcome, now, looked
 }
 
-func (t *thread) applyBatch(entry trace.Entry, sequence uint64, position int, lap uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+func (t *thread) applyBatch(entry trace.Entry, sequence uint64, position int, lap uint64,
+	slot *counters.Slot) (counters.Outcome, int64, bool) {
 	t.makeBatch(entry, sequence, position, lap)
 	err := t.batcher.Apply(t.writes)
 	now := t.clock.NowNS()

@@ -171,7 +171,8 @@ func tableWithRecords(t *testing.T, d *tableDriver, columns []keyval.Column) *se
 	d.fake = &fake{shareable: true}
 	s := serve(t, d)
 	s.open(control.HandlesShared, 1, 0)
-	if err := s.call(define(columns, control.Index{Column: columns[tens].Name, Kind: store.OrderedIndex}), nil); err != nil {
+	if err := s.call(define(columns, control.Index{Column: columns[tens].Name, Kind: store.OrderedIndex}),
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	var entries []trace.Entry
@@ -197,7 +198,8 @@ func TestRecordsAreFoundByTheirColumns(t *testing.T) {
 	for query, items := range map[uint32]uint64{sixthOfTens: 1, orderedTens: 5, namesOfTens: 5} {
 		c, _ = s.run(queries(query, entry(trace.Query, 3)))
 		expect(t, c, counters.OK, 1)
-		if total := c.Sample(false).Totals[0]; total.Items != items || query == orderedTens && total.SortSum != 1000+1001+1002+1003+1004 {
+		if total := c.Sample(false).Totals[0]; total.Items != items || query == orderedTens &&
+			total.SortSum != 1000+1001+1002+1003+1004 {
 			t.Errorf("query %d: %d records found, want %d; sort columns add up to %d", query, total.Items, items, total.SortSum)
 		}
 	}
@@ -214,7 +216,8 @@ func TestRecordsAreFoundByTheirColumns(t *testing.T) {
 func TestRecordsThatLieAreWrong(t *testing.T) {
 	swap := func(key, record []byte) ([]byte, []byte) { // another record's columns under this key
 		other, _ := keyval.NewRecordShape(someColumns)
-		return key, other.Append(nil, keyval.NewPool(keyval.ValueShape{PoolBytes: 4096, PoolSeed: 1, LengthMax: 100, TrialTag: 7}), 7, keyval.Version(1, 0, 7))
+		return key, other.Append(nil, keyval.NewPool(keyval.ValueShape{PoolBytes: 4096, PoolSeed: 1, LengthMax: 100,
+			TrialTag: 7}), 7, keyval.Version(1, 0, 7))
 	}
 	drop := func(key, record []byte) ([]byte, []byte) {
 		_, rest, _ := store.NextColumn(record)

@@ -91,7 +91,8 @@ func (r *requestWalk) step(entry trace.Entry, last int64) (outcome counters.Outc
 	if r.refused != nil {
 		outcome, now, looked = r.noHandle(entry.Operation(), r.refused), r.clock.NowNS(), true
 	} else {
-		outcome, now, looked = r.operateLiving(last, entry, index, r.sequence, r.position, r.lap, r.slots[entry.Operation()])
+		outcome, now, looked = r.operateLiving(last, entry, index, r.sequence, r.position, r.lap,
+			r.slots[entry.Operation()])
 	}
 	if entry.IsRecorded() {
 		r.remember(last, now, r.sequence, r.position, outcome)

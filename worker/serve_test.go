@@ -402,7 +402,8 @@ func TestLapsAndOneLapOfAVerifyPhase(t *testing.T) {
 	p.file.Threads[0].Stride, p.file.Threads[0].Limit = 10, 5
 	s.run(p)
 
-	p = newPhase(1, entry(trace.Read, 0), entry(trace.Read, 1), entry(trace.Read, 10), entry(trace.Read, 11), entry(trace.Read, 20), entry(trace.Read, 21))
+	p = newPhase(1, entry(trace.Read, 0), entry(trace.Read, 1), entry(trace.Read, 10), entry(trace.Read, 11),
+		entry(trace.Read, 20), entry(trace.Read, 21))
 	p.file.Flags = trace.FlagRecordVersions
 	p.file.Threads[0].Limit = 0 // a verify phase does one lap, whatever else it says
 	c, _ := s.run(p)

@@ -34,7 +34,8 @@ func TestAProcessDoesItsShareAlone(t *testing.T) {
 	}
 	for i := range 3 {
 		own := c.Process(i)
-		if mine := i == 2; mine != (own.State() == counters.Ended) || mine != (own.StartNS() >= uint64(start)) || mine != (own.EndNS() > uint64(start)) {
+		if mine := i == 2; mine != (own.State() == counters.Ended) || mine != (own.StartNS() >= uint64(start)) ||
+			mine != (own.EndNS() > uint64(start)) {
 			t.Errorf("process %d: state %d, start %d, end %d; the phase starts at %d", i, own.State(), own.StartNS(), own.EndNS(), start)
 		}
 	}

@@ -96,8 +96,9 @@ func (s *session) newThread(p *phase, i int) *thread {
 	t := &thread{
 		session: s, phase: p, number: number, part: &p.trace.Threads[number], head: p.counters.Thread(number),
 		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
-		versions: keyval.Version(p.request.Number, number, 0), verify: p.request.Verify, zeroVersions: p.request.ZeroVersions,
-		record: s.record,
+		versions: keyval.Version(p.request.Number, number, 0), verify: p.request.Verify,
+		zeroVersions: p.request.ZeroVersions,
+		record:       s.record,
 	}
 	valueBytesMax := p.request.Values.LengthMax
 	if t.record != nil {

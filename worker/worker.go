@@ -153,7 +153,9 @@ func Describe(d store.Driver) store.Description {
 	}
 	// What is in no process of a worker's may be used by many of them.
 	description.Processes = description.Processes || description.Kind == store.Server || description.Kind == store.None
-	description.HandleTimes, description.LatencySampled, description.FindsRecorded, description.Pauses, description.Fills = true, true, true, true, true
+	description.Hosted = store.Hosted{
+		HandleTimes: true, LatencySampled: true, FindsRecorded: true, Pauses: true, Fills: true,
+	}
 	return description
 }
 

@@ -26,7 +26,8 @@ const (
 
 // Values is the shape of all values.
 func Values() keyval.ValueShape {
-	return keyval.ValueShape{PoolBytes: PoolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: ValueBytes, TrialTag: 1}
+	return keyval.ValueShape{PoolBytes: PoolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: ValueBytes,
+		TrialTag: 1}
 }
 
 // Spec is the trace of so many threads, of which operations and keys are taken.

@@ -70,8 +70,9 @@ func image(r release, linux []binary) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	named := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: index, Descriptor: v1.Descriptor{Annotations: map[string]string{
-		"org.opencontainers.image.ref.name": "assay:latest", "io.containerd.image.name": "docker.io/library/assay:latest"}}})
+	named := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: index,
+		Descriptor: v1.Descriptor{Annotations: map[string]string{
+			"org.opencontainers.image.ref.name": "assay:latest", "io.containerd.image.name": "docker.io/library/assay:latest"}}})
 	if _, err := layout.Write(folder, named); err != nil {
 		return nil, fmt.Errorf("image layout: %w", err)
 	}
@@ -107,7 +108,8 @@ func imageOf(r release, b binary) (v1.Image, error) {
 		name string
 		mode int64
 	}{{"root/", 0o700}, {"tmp/", 0o1777}, {"work/", 0o777}} {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder.name, Mode: folder.mode, ModTime: r.when, Format: tar.FormatUSTAR}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder.name, Mode: folder.mode,
+			ModTime: r.when, Format: tar.FormatUSTAR}); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +126,10 @@ func imageOf(r release, b binary) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil },
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser,
+		error) {
+		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
+	},
 		tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err

@@ -67,7 +67,8 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := images.Manifests[0].Platform; p == nil || p.OS != runtime.GOOS || p.Architecture != runtime.GOARCH || images.Manifests[0].MediaType != types.OCIManifestSchema1 {
+	if p := images.Manifests[0].Platform; p == nil || p.OS != runtime.GOOS || p.Architecture != runtime.GOARCH ||
+		images.Manifests[0].MediaType != types.OCIManifestSchema1 {
 		t.Errorf("%+v", images.Manifests[0])
 	}
 	one, err := inner.Image(images.Manifests[0].Digest)
@@ -131,7 +132,8 @@ func TestImageInDockersForm(t *testing.T) {
 		if err := validate.Image(one); err != nil {
 			t.Errorf("%s: %v", tag, err)
 		}
-		if config, err := one.ConfigFile(); err != nil || config.Architecture != processor || config.Config.Entrypoint[0] != installed {
+		if config, err := one.ConfigFile(); err != nil || config.Architecture != processor ||
+			config.Config.Entrypoint[0] != installed {
 			t.Errorf("%s: %+v, %v", tag, config, err)
 		}
 	}

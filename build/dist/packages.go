@@ -20,7 +20,8 @@ const installed = "/usr/bin/assay"
 
 // tarFile appends a file of root's.
 func tarFile(w *tar.Writer, name string, mode int64, when time.Time, content []byte) error {
-	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, ModTime: when, Size: int64(len(content)), Format: tar.FormatUSTAR}
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, ModTime: when, Size: int64(len(content)),
+		Format: tar.FormatUSTAR}
 	if err := w.WriteHeader(h); err != nil {
 		return err
 	}

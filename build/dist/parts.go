@@ -25,7 +25,8 @@ func parts(r release, b binary) ([]byte, error) {
 			module = module.Replace
 		}
 		url := "pkg:golang/" + module.Path + "@" + module.Version
-		components = append(components, cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, BOMRef: url, Name: module.Path,
+		components = append(components, cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, BOMRef: url,
+			Name:    module.Path,
 			Version: module.Version, PackageURL: url})
 	}
 	bom.Components = &components

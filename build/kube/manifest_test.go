@@ -29,11 +29,13 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%s: %+v", name, job.TypeMeta)
 		}
 		spec := job.Spec
-		if *spec.Completions != want.pods || *spec.Parallelism != want.pods || *spec.CompletionMode != batch.IndexedCompletion {
+		if *spec.Completions != want.pods || *spec.Parallelism != want.pods ||
+			*spec.CompletionMode != batch.IndexedCompletion {
 			t.Errorf("%s: %+v", name, spec)
 		}
 		pod := spec.Template.Spec
-		if pod.RestartPolicy != core.RestartPolicyOnFailure || len(pod.Containers) != 1 || *pod.AutomountServiceAccountToken {
+		if pod.RestartPolicy != core.RestartPolicyOnFailure || len(pod.Containers) != 1 ||
+			*pod.AutomountServiceAccountToken {
 			t.Fatalf("%s: %+v", name, pod)
 		}
 		c := pod.Containers[0]
@@ -48,7 +50,8 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 		for i, variable := range []struct{ name, key string }{{"ASSAY_TOKEN", "token"}, {"ASSAY_NATS", "nats"}} {
-			if e := c.Env[i]; e.Name != variable.name || e.ValueFrom.SecretKeyRef.Key != variable.key || e.ValueFrom.SecretKeyRef.Name != job.Name {
+			if e := c.Env[i]; e.Name != variable.name || e.ValueFrom.SecretKeyRef.Key != variable.key ||
+				e.ValueFrom.SecretKeyRef.Name != job.Name {
 				t.Errorf("%s: %+v", name, e)
 			}
 		}

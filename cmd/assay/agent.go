@@ -66,7 +66,8 @@ them. When it does not hear of its conductor for 10 s, it ends its workers.`,
   assay agent --manifest --pods 4 --image registry.example/assay:1.2 > agents.yaml`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o := agents.AgentOptions{Version: version(), AllowRemote: allowRemote, Once: once, Idle: idle, Log: secret.Log{W: os.Stderr}}
+			o := agents.AgentOptions{Version: version(), AllowRemote: allowRemote, Once: once, Idle: idle,
+				Log: secret.Log{W: os.Stderr}}
 			self, err := os.Executable()
 			if err != nil {
 				return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
@@ -78,7 +79,8 @@ them. When it does not hear of its conductor for 10 s, it ends its workers.`,
 			case idle < 0:
 				return usage(fmt.Errorf("--idle %s: expected a time above 0, as 10m", idle))
 			case manifest:
-				job.AllowRemote, job.Idle, job.Image = allowRemote, idle, cmp.Or(job.Image, os.Getenv(imageVariable), agents.DefaultImage)
+				job.AllowRemote, job.Idle, job.Image = allowRemote, idle, cmp.Or(job.Image,
+					os.Getenv(imageVariable), agents.DefaultImage)
 				text, err := job.Manifest()
 				if err != nil {
 					return usage(err)

@@ -172,7 +172,8 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 			}
 			series, _ := facts.Rates(run.Samples(planned.ID, p.Name), p.Name, p.End())
 			if len(series.Rates) > 0 {
-				all = append(all, analysisOf(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
+				all = append(all, analysisOf(series, finding.Where{Arm: planned.Arm, Trial: planned.ID,
+					Phase: p.Name}, nil))
 			}
 		}
 	}

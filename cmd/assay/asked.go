@@ -28,8 +28,10 @@ const askPatience = 10 * time.Second
 // emptied.
 type asker struct {
 	allowRemote bool
-	answers     map[string]error   // by what was asked
-	room        map[string]float64 // bytes that a server still takes before it refuses writes, by endpoints; none: it does not tell
+	answers     map[string]error // by what was asked
+	// bytes that a server still takes before it refuses writes, by endpoints; none: it does not
+	// tell
+	room map[string]float64
 }
 
 func newAsker(allowRemote bool) *asker {
@@ -135,7 +137,8 @@ func openOnce(s experiment.Store, cell experiment.Cell) (told control.Inspected,
 	}
 	err = w.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
 		Driver: s.Driver, Endpoints: s.Endpoints, Durability: cell.Durability, LossWindowNS: int64(cell.LossWindow),
-		Options: s.OptionsIn(cell), Handles: cell.Handles, PoolHandles: cell.PoolHandles, Pipeline: cell.Pipeline, Threads: max(cell.Threads, 1),
+		Options: s.OptionsIn(cell), Handles: cell.Handles, PoolHandles: cell.PoolHandles, Pipeline: cell.Pipeline,
+		Threads: max(cell.Threads, 1),
 	}}, askPatience, nil)
 	if err == nil {
 		if w.Call(control.Request{Command: control.CommandInspect}, askPatience, &told) == nil && len(told.Left) > 0 {

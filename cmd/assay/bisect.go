@@ -218,7 +218,8 @@ func (b *bisection) measureOnce(ctx context.Context, commit string, number int) 
 		return 0, errors.New("CMD measured another experiment, or on another machine, than the history has")
 	}
 	for _, f := range e.Figures {
-		if s := b.series; f.Class == s.Class && f.Cell == s.Cell && f.Phase == s.Phase && f.Arm == s.Arm && f.Metric == s.Metric {
+		if s := b.series; f.Class == s.Class && f.Cell == s.Cell && f.Phase == s.Phase && f.Arm == s.Arm &&
+			f.Metric == s.Metric {
 			return f.Value, nil
 		}
 	}

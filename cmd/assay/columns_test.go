@@ -43,8 +43,10 @@ func TestCrashReport_of_none_one_and_many(t *testing.T) {
 		return r
 	}
 	for _, kind := range []crash.Kind{crash.Kill, crash.Power} {
-		for _, state := range []crash.State{crash.Kept, crash.Refuted, crash.NoPromise, crash.NotPassing, crash.NotTested, crash.Stopped} {
-			for _, results := range [][]crash.Result{{}, {result(state, 0)}, {result(state, 1)}, {result(state, 3), result(crash.Kept, 0), result(state, 1)}} {
+		for _, state := range []crash.State{crash.Kept, crash.Refuted, crash.NoPromise, crash.NotPassing,
+			crash.NotTested, crash.Stopped} {
+			for _, results := range [][]crash.Result{{}, {result(state, 0)}, {result(state, 1)}, {result(state, 3),
+				result(crash.Kept, 0), result(state, 1)}} {
 				if state == crash.Refuted && (len(results) == 1 && len(results[0].Cuts) == 0) {
 					continue // a cut refuted it
 				}

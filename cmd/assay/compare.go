@@ -136,7 +136,8 @@ func compareSides(of string, args, failIf []string, across bool, archiveFrom str
 		run, err := record.Open(directory)
 		runs, failures = append(runs, run), append(failures, err)
 	}
-	if err := errors.Join(failures...); err != nil && !slices.ContainsFunc(args, func(a string) bool { return !isDriverName(a) }) {
+	if err := errors.Join(failures...); err != nil && !slices.ContainsFunc(args,
+		func(a string) bool { return !isDriverName(a) }) {
 		return nil, fmt.Errorf("assay compare takes run directories, and %s are drivers\n"+
 			"assay run %s measures them; assay compare --run DIR %s compares them in a run", strings.Join(args, " and "), strings.Join(args, " "), strings.Join(args, " "))
 	} else if err != nil {

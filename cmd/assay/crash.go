@@ -175,7 +175,8 @@ func (f *crashFlags) check() error {
 	switch {
 	case f.kind != string(crash.Kill) && f.kind != string(crash.Power):
 		return fmt.Errorf("--kind %s: expected kill or power", f.kind)
-	case len(f.fileSystems) == 0 || slices.ContainsFunc(f.fileSystems, func(name string) bool { return !slices.Contains(experiment.CutFileSystems, name) }):
+	case len(f.fileSystems) == 0 || slices.ContainsFunc(f.fileSystems,
+		func(name string) bool { return !slices.Contains(experiment.CutFileSystems, name) }):
 		return fmt.Errorf("--fs %s: expected %s", strings.Join(f.fileSystems, ","), format.List(experiment.CutFileSystems))
 	case f.mountOptions != "" && f.kind != string(crash.Power) && f.fault == "":
 		return errors.New("--mount-options is for --kind power and --fault")
@@ -313,7 +314,8 @@ func (f *crashFlags) follow(c *cobra.Command, e *experiment.Crash) {
 func toStandardError(text string) { fmt.Fprintln(os.Stderr, "assay:", text) }
 
 // cutAll cuts each target off, on each file system, and keeps what that shows.
-func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progress *cutProgress) (*crash.Report, error) {
+func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progress *cutProgress) (*crash.Report,
+	error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
@@ -323,10 +325,12 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 			return nil, usage(err)
 		}
 	}
-	report := &crash.Report{Kind: crash.Kind(f.kind), Fault: powercut.FaultKind(f.fault), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
+	report := &crash.Report{Kind: crash.Kind(f.kind), Fault: powercut.FaultKind(f.fault), Cuts: f.cuts,
+		Seed: f.seed, Results: []crash.Result{}}
 	rig, on := []string{self, rigCommandName}, []string{""}
 	if report.Kind == crash.Power || f.fault != "" {
-		report.Rig, on = &crash.RigInfo{Version: powercut.Version, MountOptions: f.mountOptions, SectorBytes: f.sector, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
+		report.Rig, on = &crash.RigInfo{Version: powercut.Version, MountOptions: f.mountOptions,
+			SectorBytes: f.sector, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
 		for _, name := range on {
 			if err := powercut.Check(cmp.Or(f.data, os.TempDir()), name, f.mountOptions, rig); err != nil {
 				works := "--kind kill works"
@@ -344,8 +348,10 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 			}
 			result, err := crash.Test(ctx, target, crash.Options{
 				Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
-				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, OpenMax: f.openMax, Log: io.Discard, Progress: progress.cut,
-				Rig: rig, FileSystem: fileSystem, MountOptions: f.mountOptions, IgnoresFlushes: f.ignoresFlushes, OneNode: f.oneNode, SectorBytes: f.sector, Fault: report.Fault, Program: programOf,
+				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, OpenMax: f.openMax, Log: io.Discard,
+				Progress: progress.cut,
+				Rig:      rig, FileSystem: fileSystem, MountOptions: f.mountOptions, IgnoresFlushes: f.ignoresFlushes,
+				OneNode: f.oneNode, SectorBytes: f.sector, Fault: report.Fault, Program: programOf,
 				CaseOf: f.caseOf(report),
 			})
 			if keepErr := f.keep(report, &result, target, ctx.Err() != nil); err == nil {
@@ -396,8 +402,10 @@ func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
 
 // proofOf is what a result shows.
 func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
-	p := proof.Proof{Question: result.Asked, Kind: string(r.Kind), Fault: string(r.Fault), Kept: result.State == crash.Kept,
-		Cuts: result.Looked(), Records: result.ReadBack(), Broken: result.Broken, Why: result.Why, Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, OneNode: result.OneNode}
+	p := proof.Proof{Question: result.Asked, Kind: string(r.Kind), Fault: string(r.Fault),
+		Kept: result.State == crash.Kept,
+		Cuts: result.Looked(), Records: result.ReadBack(), Broken: result.Broken, Why: result.Why, Seed: r.Seed,
+		Made: time.Now().UTC(), Case: result.Case, OneNode: result.OneNode}
 	if result.State == crash.NoPromise {
 		p.Kept, p.NoPromise = true, true
 	}
@@ -408,7 +416,8 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 		p.Rate = result.Rate.DiskPerSecond
 	}
 	if w := result.Loss; w != nil {
-		p.Loss = &proof.Loss{Cuts: w.Cuts, MedianNS: int64(w.Median), LowNS: int64(w.Low), HighNS: int64(w.High), WorstNS: int64(w.Worst),
+		p.Loss = &proof.Loss{Cuts: w.Cuts, MedianNS: int64(w.Median), LowNS: int64(w.Low), HighNS: int64(w.High),
+			WorstNS: int64(w.Worst),
 			Records: w.Records, RecordsMax: w.RecordsMax, LostAll: w.LostAll, Refused: result.Looked() - w.Cuts}
 	}
 	if r.Rig != nil {
@@ -494,7 +503,8 @@ func (f *crashFlags) replayCase(w io.Writer) error {
 		return usage(err)
 	}
 	again, same, err := crash.Replay(ctx, &kept, f.replay, crash.Options{Kind: crash.Power, Worker: []string{self, "worker"},
-		DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Rig: []string{self, rigCommandName}, Program: programOf})
+		DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Rig: []string{self,
+			rigCommandName}, Program: programOf})
 	if err != nil {
 		return failed(err)
 	}
@@ -576,7 +586,8 @@ func (f *crashFlags) targetsOf(e *experiment.Experiment, claimed bool) (targets 
 			s.Server.Count = f.servers
 		}
 		for _, cell := range f.cells(e, s, claimed) {
-			targets = append(targets, &crash.Target{Store: s, Cell: cell, Keys: e.Keys, PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed,
+			targets = append(targets, &crash.Target{Store: s, Cell: cell, Keys: e.Keys,
+				PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed,
 				RepeatedPermille: e.Values.RepeatedPermille, Records: f.records, Operations: f.operations})
 		}
 	}
@@ -595,7 +606,8 @@ func (f *crashFlags) cells(e *experiment.Experiment, s experiment.Store, claimed
 	}
 	if claimed {
 		for _, claim := range s.Description.Durability {
-			if _, promises := crash.Promise(claim.Class, 0, crash.Kind(f.kind)); (promises || claim.Class == store.D1) && claim.Class != store.D2 {
+			if _, promises := crash.Promise(claim.Class, 0, crash.Kind(f.kind)); (promises ||
+				claim.Class == store.D1) && claim.Class != store.D2 {
 				add(claim.Class, 0)
 			}
 		}

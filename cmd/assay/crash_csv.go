@@ -20,10 +20,13 @@ func writeCutRows(w io.Writer, r *crash.Report) error {
 		result := &r.Results[i]
 		median, worst, most, nothing := "", "", "", ""
 		if loss := result.Loss; loss != nil {
-			median, worst, most, nothing = inMS(loss.Median), inMS(loss.Worst), fmt.Sprint(loss.RecordsMax), fmt.Sprint(loss.LostAll)
+			median, worst, most, nothing = inMS(loss.Median), inMS(loss.Worst), fmt.Sprint(loss.RecordsMax),
+				fmt.Sprint(loss.LostAll)
 		}
-		rows = append(rows, []string{result.Store, result.Version, result.ClassText(), fmt.Sprint(max(result.Servers, 1)), string(r.Kind), result.FileSystem,
-			fmt.Sprint(r.Seed), string(result.State), fmt.Sprint(result.Looked()), fmt.Sprint(result.Broken), fmt.Sprint(result.ReadBack()),
+		rows = append(rows, []string{result.Store, result.Version, result.ClassText(),
+			fmt.Sprint(max(result.Servers, 1)), string(r.Kind), result.FileSystem,
+			fmt.Sprint(r.Seed), string(result.State), fmt.Sprint(result.Looked()), fmt.Sprint(result.Broken),
+			fmt.Sprint(result.ReadBack()),
 			median, worst, most, nothing, result.Why})
 	}
 	return csv.NewWriter(w).WriteAll(rows)

@@ -18,7 +18,8 @@ func TestCutsAsCSV(t *testing.T) {
 	r := &crash.Report{Kind: crash.Kill, Seed: 7, Results: []crash.Result{
 		{Store: "kept", Version: "v1", Class: store.D1, State: crash.Kept, Cuts: make([]crash.Cut, 20)},
 		{Store: "lossy", Class: store.D2, WindowNS: int64(3 * time.Second), Servers: 3, State: crash.Refuted, Broken: 2, Why: "3 of 500, lost",
-			Cuts: make([]crash.Cut, 20), Loss: &crash.LossWindow{Median: 1500 * time.Microsecond, Worst: time.Second, RecordsMax: 9, LostAll: 1}},
+			Cuts: make([]crash.Cut, 20), Loss: &crash.LossWindow{Median: 1500 * time.Microsecond,
+				Worst: time.Second, RecordsMax: 9, LostAll: 1}},
 	}}
 	var text strings.Builder
 	if err := writeCutRows(&text, r); err != nil {
@@ -49,7 +50,8 @@ func TestTheLongFormKillsEveryStore(t *testing.T) {
 		if starts {
 			name += "@start"
 		}
-		claims := slices.ContainsFunc(d.Durability, func(c store.DurabilityClaim) bool { return c.Class != store.D0 && c.Class != store.D4 })
+		claims := slices.ContainsFunc(d.Durability,
+			func(c store.DurabilityClaim) bool { return c.Class != store.D0 && c.Class != store.D4 })
 		if !claims || d.Kind != store.Embedded && !starts {
 			continue
 		}

@@ -64,7 +64,8 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 				fmt.Fprintf(w, "  %s\n", example)
 			}
 			fmt.Fprintf(w, "  Least work before it: assay crash %s --kind %s%s --durability '%s' --seed %d --cuts %d --cut %d\n",
-				result.Store, r.Kind, rigFlags(r, result), result.ClassText(), r.Seed, r.Cuts, result.Smallest(r.Kind).Number)
+				result.Store, r.Kind, rigFlags(r, result), result.ClassText(), r.Seed, r.Cuts,
+				result.Smallest(r.Kind).Number)
 			if result.Case != "" {
 				fmt.Fprintf(w, "  The same disk again: assay crash --replay %s\n", result.Case)
 			}
@@ -152,8 +153,10 @@ func lossPoints(r *crash.Report) (points []loss.Point) {
 			name = fmt.Sprintf("%s (%s on %s)", result.Store, result.ClassText(), result.FileSystem)
 		}
 		w := result.Loss
-		points = append(points, loss.Point{Name: name, Rate: result.Rate.DiskPerSecond, Median: w.Median, Low: w.Low, High: w.High, Worst: w.Worst,
-			Records: w.Records, RecordsWorst: w.RecordsMax, Cuts: w.Cuts, LostAll: w.LostAll, Refused: result.Looked() - w.Cuts})
+		points = append(points, loss.Point{Name: name, Rate: result.Rate.DiskPerSecond, Median: w.Median,
+			Low: w.Low, High: w.High, Worst: w.Worst,
+			Records: w.Records, RecordsWorst: w.RecordsMax, Cuts: w.Cuts, LostAll: w.LostAll,
+			Refused: result.Looked() - w.Cuts})
 	}
 	return points
 }
@@ -223,7 +226,8 @@ func printForgiven(w io.Writer, r *crash.Report) {
 		}
 		var kept []string
 		for j := range r.Results {
-			if other := &r.Results[j]; other.Store == strict.Store && other.ClassText() == strict.ClassText() && other.State == crash.Kept {
+			if other := &r.Results[j]; other.Store == strict.Store && other.ClassText() == strict.ClassText() &&
+				other.State == crash.Kept {
 				kept = append(kept, other.FileSystem)
 			}
 		}
@@ -277,7 +281,8 @@ func printWindow(w io.Writer, name string, r *crash.Result) {
 		return
 	}
 	fmt.Fprintf(w, "%s promises nothing here. Lost: median %s (95 %% interval %s to %s), at most %s; %s records, at most %s.\n", name,
-		format.Duration(window.Median), format.Duration(window.Low), format.Duration(window.High), format.Duration(window.Worst),
+		format.Duration(window.Median), format.Duration(window.Low), format.Duration(window.High),
+		format.Duration(window.Worst),
 		format.Count(window.Records), format.Count(window.RecordsMax))
 	if window.LostAll > 0 {
 		fmt.Fprintf(w, "  %d of %d cuts left nothing of the load: a longer one would have lost more.\n", window.LostAll, window.Cuts)

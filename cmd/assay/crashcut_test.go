@@ -30,7 +30,8 @@ func TestCrash(t *testing.T) {
 		if err := json.Unmarshal([]byte(e.stdout), &r); err != nil {
 			t.Fatalf("%v in %s", err, e.stdout)
 		}
-		if len(r.Results) != 1 || r.Results[0].State != crash.Kept || r.Results[0].Control == nil || r.Results[0].Cuts[0].Records == 0 {
+		if len(r.Results) != 1 || r.Results[0].State != crash.Kept || r.Results[0].Control == nil ||
+			r.Results[0].Cuts[0].Records == 0 {
 			t.Errorf("the result is %+v", r)
 		}
 	})
@@ -78,7 +79,8 @@ func TestCrash(t *testing.T) {
 		file := "name: cuts\nstores: [bbolt]\nrecords: 50\ndurability: D1\nphases: [{name: load, load: true}, {name: w, mix: {update: 1}, for: 1s}]\ncrash: {kind: kill, cuts: 2}\n"
 		e := assayIn(t, "", file, "crash", "-", "--records", "50", "--operations", "200", "--format", "json", "--no-proof")
 		var r crash.Report
-		if err := json.Unmarshal([]byte(e.stdout), &r); err != nil || r.Kind != crash.Kill || r.Cuts != 2 || len(r.Results) != 1 || len(r.Results[0].Cuts) != 2 {
+		if err := json.Unmarshal([]byte(e.stdout), &r); err != nil || r.Kind != crash.Kill || r.Cuts != 2 ||
+			len(r.Results) != 1 || len(r.Results[0].Cuts) != 2 {
 			t.Errorf("%v: %s%s", err, e.stdout, e.stderr)
 		}
 		e = assayIn(t, "", file, "crash", "-", "--records", "50", "--operations", "200", "--format", "json", "--no-proof", "--cuts", "1")
@@ -111,7 +113,8 @@ func rigsBelow(t *testing.T, directory string) (found []string) {
 		t.Fatal(err)
 	}
 	for _, device := range devices {
-		if file, err := os.ReadFile(device); err == nil && strings.Contains(string(file), directory) { // an error: it has just gone
+		// an error: it has just gone
+		if file, err := os.ReadFile(device); err == nil && strings.Contains(string(file), directory) {
 			found = append(found, device)
 		}
 	}
@@ -125,7 +128,8 @@ func noRigBelow(t *testing.T, directory string) {
 	eventually(t, func() bool { left = rigsBelow(t, directory); return len(left) == 0 }, func() string { return fmt.Sprintf("left: %q", left) })
 }
 
-// D3 of every embedded driver, and of every server that is here, survives power cuts, and its D1 does not: a rig that takes nothing from a
+// D3 of every embedded driver, and of every server that is here, survives power cuts, and its D1
+// does not: a rig that takes nothing from a
 // store that never syncs proves nothing of one that does.
 func TestShippedClassesAtPowerCuts(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") != "1" {
@@ -164,7 +168,8 @@ func TestShippedClassesAtPowerCuts(t *testing.T) {
 				switch result := &r.Results[0]; {
 				case claim.Class == store.D3 && result.State != crash.Kept:
 					t.Errorf("it is %s: %s", result.State, result.Why)
-				case claim.Class == store.D1 && result.Window() != nil && result.Window().RecordsMax == 0: // nil: it never opened again
+				case claim.Class == store.D1 && result.Window() != nil &&
+					result.Window().RecordsMax == 0: // nil: it never opened again
 					t.Errorf("D1 lost nothing: %+v", result.Window())
 				}
 			})

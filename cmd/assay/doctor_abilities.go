@@ -32,7 +32,8 @@ func abilitiesOf(directory string) []ability {
 	return []ability{
 		memoryLimitAbility(host.CheckMemoryLimit()),
 		quotaAbility(host.CheckQuotaMount(directory)),
-		powerCutAbility(checkPowerCut(directory, powercut.DefaultFileSystem), checkPowerCut(directory, powercut.Strict)),
+		powerCutAbility(checkPowerCut(directory, powercut.DefaultFileSystem), checkPowerCut(directory,
+			powercut.Strict)),
 		coldAbility(dropFreshPages(directory)),
 		writesAbility(host.CheckWriteCount(directory)),
 		syncsAbility(host.CheckSyncCalls(directory)),

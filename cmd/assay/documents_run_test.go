@@ -99,7 +99,8 @@ func TestDocumentsWorkAsTyped(t *testing.T) {
 	shape := quiet(100e3)
 	shape.Seconds, shape.Arms = 5, nil
 	for _, name := range []string{"bbolt", "pebble", "before", "after"} {
-		shape.Arms = append(shape.Arms, recordtest.Arm{Name: name, PutRate: 100e3, GetRate: 200e3, Noise: 0.01, BlockNoise: 0.001, DiskFactor: 1})
+		shape.Arms = append(shape.Arms, recordtest.Arm{Name: name, PutRate: 100e3, GetRate: 200e3, Noise: 0.01,
+			BlockNoise: 0.001, DiskFactor: 1})
 	}
 	makeRun(measured, shape)
 	for page, has := range shownPages {

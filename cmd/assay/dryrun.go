@@ -67,17 +67,21 @@ func planOf(loaded *read.Loaded, unasked []string, place string) planned {
 	e := loaded.Experiment
 	trials := plan.Plan(e)
 	estimate := plan.EstimateOf(e, trials)
-	p := planned{Version: formsVersion, Settings: settingsOf(e), Experiment: e, Notes: slices.Clone(loaded.Notes), Warnings: shortOf(e, estimate, place),
-		Estimate: plannedNeed{Trials: estimate.Trials - estimate.Refused, Refused: estimate.Refused, Blocks: e.Blocks, BlocksMax: e.BlocksMax,
-			SecondsLow: estimate.SecondsLow, SecondsHigh: estimate.SecondsHigh, LoadSeconds: estimate.LoadSeconds, LoadRecords: estimate.LoadRecords,
-			LoadBytes: estimate.LoadBytes, DataBytes: estimate.DataBytes, DiskBytes: estimate.DiskBytes}}
+	p := planned{Version: formsVersion, Settings: settingsOf(e), Experiment: e, Notes: slices.Clone(loaded.Notes),
+		Warnings: shortOf(e, estimate, place),
+		Estimate: plannedNeed{Trials: estimate.Trials - estimate.Refused, Refused: estimate.Refused,
+			Blocks: e.Blocks, BlocksMax: e.BlocksMax,
+			SecondsLow: estimate.SecondsLow, SecondsHigh: estimate.SecondsHigh, LoadSeconds: estimate.LoadSeconds,
+			LoadRecords: estimate.LoadRecords,
+			LoadBytes:   estimate.LoadBytes, DataBytes: estimate.DataBytes, DiskBytes: estimate.DiskBytes}}
 	for _, phase := range e.Phases {
 		for _, part := range phase.Parts() {
 			p.Phases = append(p.Phases, plannedPhaseOf(e, part))
 		}
 	}
 	for _, t := range trials {
-		p.Trials = append(p.Trials, plannedTrial{ID: t.ID, Block: t.Block, Arm: t.Arm, Role: string(t.Role), Parameters: e.Cells[t.Cell].Label(e), Refused: t.Refuse})
+		p.Trials = append(p.Trials, plannedTrial{ID: t.ID, Block: t.Block, Arm: t.Arm, Role: string(t.Role),
+			Parameters: e.Cells[t.Cell].Label(e), Refused: t.Refuse})
 	}
 	if len(unasked) > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("the worker of %s was not started, so what it can do is unknown; --describe-workers asks it", format.List(unasked)))
@@ -89,9 +93,11 @@ func planOf(loaded *read.Loaded, unasked []string, place string) planned {
 }
 
 func plannedPhaseOf(e *experiment.Experiment, part experiment.Phase) plannedPhase {
-	p := plannedPhase{Name: part.Name, Load: part.Load, Mix: part.Mix, Order: part.Order.Distribution, Batch: part.Batch, MultiRead: part.MultiRead, Rate: part.Rate,
-		Arrivals: part.Arrivals, Seconds: part.Lasts().Seconds(), Operations: part.Operations, FromSeconds: part.From.Seconds(),
-		Unmeasured: part.Unmeasured, Optional: part.Optional}
+	p := plannedPhase{Name: part.Name, Load: part.Load, Mix: part.Mix, Order: part.Order.Distribution,
+		Batch: part.Batch, MultiRead: part.MultiRead, Rate: part.Rate,
+		Arrivals: part.Arrivals, Seconds: part.Lasts().Seconds(), Operations: part.Operations,
+		FromSeconds: part.From.Seconds(),
+		Unmeasured:  part.Unmeasured, Optional: part.Optional}
 	for _, cell := range e.Cells {
 		p.Threads = append(p.Threads, part.ThreadsIn(cell))
 	}

@@ -205,7 +205,8 @@ func (l *commandLine) stores() {
 	instead, behind := map[int][]string{}, []string(nil)
 	var named []string
 	for i, at := range l.places {
-		between := i > 0 && i+1 < len(l.places) && isDriverName(l.done[l.places[i-1]]) && isDriverName(l.done[l.places[i+1]])
+		between := i > 0 && i+1 < len(l.places) && isDriverName(l.done[l.places[i-1]]) &&
+			isDriverName(l.done[l.places[i+1]])
 		if !between || !slices.Contains([]string{"vs", "vs.", "versus", "against"}, l.done[at]) {
 			instead[at] = storesOf(l.done[at])
 			named = append(named, instead[at]...)

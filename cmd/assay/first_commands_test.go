@@ -227,7 +227,8 @@ func TestListManAndVersion(t *testing.T) {
 			continue
 		}
 		wantParts(t, "the page of "+c.Name(), string(page), ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLES", roff(c.Short))
-		for line := range strings.Lines(string(page)) { // a line that begins with a dot and is no macro of ours vanishes
+		// a line that begins with a dot and is no macro of ours vanishes
+		for line := range strings.Lines(string(page)) {
 			if macro, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(macro, ".") &&
 				!strings.Contains(" .TH .SH .TP .nf .fi ", " "+macro+" ") {
 				t.Errorf("%s: %q is taken for a macro", c.Name(), line)

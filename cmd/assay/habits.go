@@ -222,7 +222,8 @@ func driverHabit(argument string) (meant string, known bool) {
 		return "assay run " + startable(driverNamed(base)) + " (a driver has no path)", true
 	}
 	if host, port, err := net.SplitHostPort(argument); err == nil && !at {
-		if number, err := strconv.Atoi(port); isDriverName(driverNamed(host)) && (err != nil || number < 1024) { // an image and its version
+		// an image and its version
+		if number, err := strconv.Atoi(port); isDriverName(driverNamed(host)) && (err != nil || number < 1024) {
 			if _, server := programOf(driverNamed(host)); !server {
 				return fmt.Sprintf("assay run %s (the version that is linked in: assay drivers %[1]s)", host), true
 			}

@@ -33,12 +33,13 @@ func formsSchema(t *testing.T) []byte {
 		reflect.TypeFor[finding.Finding]():       "a finding, as in docs/result.schema.json",
 		reflect.TypeFor[finding.Message]():       "a message, as in docs/result.schema.json",
 	}
-	reflector := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
-		if where := elsewhere[t]; where != "" {
-			return &jsonschema.Schema{Type: "object", Description: where}
-		}
-		return nil
-	}}
+	reflector := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true,
+		Mapper: func(t reflect.Type) *jsonschema.Schema {
+			if where := elsewhere[t]; where != "" {
+				return &jsonschema.Schema{Type: "object", Description: where}
+			}
+			return nil
+		}}
 	schema := reflector.Reflect(&allForms{})
 	schema.Title = "What commands of Assay print as JSON: each property is the form of one command"
 	schema.Required = nil

@@ -107,7 +107,8 @@ func execute(args []string) int {
 // ends the program at once. A reader of its output that goes away doesn't end it: there is work to
 // be kept. announce is told the first time, and what to say to the person who asked.
 func interruptible(whatIsKept string, announce func(text string)) (context.Context, context.CancelFunc) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes then fail with EPIPE, and workers still inherit the default
+	// writes then fail with EPIPE, and workers still inherit the default
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := live.Interrupts(func(s os.Signal) {
 		announce("stopping; " + whatIsKept + " (Ctrl-C again: at once)")
@@ -140,8 +141,10 @@ Results go to standard output, progress to standard error.`,
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", widthElsewhere)))
-	root.AddCommand(runCommand(), capacityCommand(), crashCommand(), reportCommand(), serveCommand(), compareCommand(), historyCommand(), analyzeCommand(), profileCommand(), driversCommand(), presetsCommand(),
-		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
+	root.AddCommand(runCommand(), capacityCommand(), crashCommand(), reportCommand(), serveCommand(),
+		compareCommand(), historyCommand(), analyzeCommand(), profileCommand(), driversCommand(), presetsCommand(),
+		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(),
+		agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
 	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

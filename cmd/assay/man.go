@@ -33,7 +33,10 @@ assay.1, and one for each command, such as assay-run.1. They say what --help say
 					continue // for Assay itself, or cobra's own
 				}
 				path := filepath.Join(args[0], pageName(command)+".1")
-				if err := writeTarget(path, c.OutOrStdout(), func(w io.Writer) error { return manPage(w, command) }); err != nil {
+				if err := writeTarget(path, c.OutOrStdout(), func(w io.Writer) error {
+					return manPage(w,
+						command)
+				}); err != nil {
 					return failed(err)
 				}
 				pages++

@@ -23,7 +23,8 @@ func raced(t *testing.T, shape func(*recordtest.Shape), change func(*record.Run)
 	t.Helper()
 	s := recordtest.Shape{Name: "race", Classes: []store.Durability{store.D3}, Blocks: 3, Seconds: 20, Seed: 3, AA: true, Ceiling: true}
 	for _, name := range []string{"pebble", "bbolt"} {
-		s.Arms = append(s.Arms, recordtest.Arm{Name: name, PutRate: 100e3, GetRate: 100e3, Noise: 0.03, BlockNoise: 0.005, DiskFactor: 1, RSSBytes: 90e6})
+		s.Arms = append(s.Arms, recordtest.Arm{Name: name, PutRate: 100e3, GetRate: 100e3, Noise: 0.03,
+			BlockNoise: 0.005, DiskFactor: 1, RSSBytes: 90e6})
 	}
 	shape(&s)
 	run := resulttest.Built(s)

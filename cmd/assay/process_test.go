@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 		os.Args[1] = "worker"
 	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers(), walstore.Drivers(), []store.Driver{waits{}, asSet{}})...))
+		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers(), walstore.Drivers(),
+			[]store.Driver{waits{}, asSet{}})...))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "half-a-report" {
 		os.Exit(writeHalf(os.Args[2]))

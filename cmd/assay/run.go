@@ -210,7 +210,8 @@ func (f *runFlags) flags(c *cobra.Command) {
 	}
 	for _, field := range f.fields() {
 		c.Flags().String(field.name, "", field.help)
-		must(c.RegisterFlagCompletionFunc(field.name, cobra.FixedCompletions(fieldValues[field.name], cobra.ShellCompDirectiveNoFileComp)))
+		must(c.RegisterFlagCompletionFunc(field.name, cobra.FixedCompletions(fieldValues[field.name],
+			cobra.ShellCompDirectiveNoFileComp)))
 	}
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "change any field of the experiment: `path=value` (may be repeated)")
 	c.Flags().StringVar(&f.saveAs, "save-as", "", "write the experiment, with all changes, to a new `file`")
@@ -556,7 +557,8 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
 	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"},
-		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable)), Docker: strings.Fields(os.Getenv(dockerVariable)),
+		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable)),
+		Docker:  strings.Fields(os.Getenv(dockerVariable)),
 		Kubectl: strings.Fields(os.Getenv(kubectlVariable)), Image: os.Getenv(imageVariable)}
 	if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
 		return usage(err)
@@ -582,7 +584,8 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	if closeErr := view.Close(); closeErr != nil {
 		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is none the worse
 	}
-	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoCPU) || errors.Is(err, host.ErrNoQuotaMount) || errors.Is(err, run.ErrProgram) {
+	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoCPU) || errors.Is(err,
+		host.ErrNoQuotaMount) || errors.Is(err, run.ErrProgram) {
 		return usage(err)
 	}
 	if err != nil {
@@ -701,7 +704,8 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 	}
 	var printErr error
 	if !f.quiet {
-		printErr = f.show.write(os.Stdout, r, []*record.Run{recorded}, path) // not the commands' output, which forgives nothing: who reads a table may go away
+		// not the commands' output, which forgives nothing: who reads a table may go away
+		printErr = f.show.write(os.Stdout, r, []*record.Run{recorded}, path)
 	}
 	if errors.Is(printErr, syscall.EPIPE) {
 		fmt.Fprintf(os.Stderr, "assay: the output was closed\nassay report %s prints it again\n", directory)

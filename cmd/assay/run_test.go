@@ -128,7 +128,8 @@ func TestManyThreads(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "run")
 	run := fine(t, assay(t, "run", written(t, "threads.yaml", text), "--out", directory, "--no-html"), directory)
 	for id, trial := range run.Trials {
-		if last := trial.Phases[len(trial.Phases)-1]; last.Threads != threads || last.Unfinished > 0 || last.Attempted < uint64(threads) {
+		if last := trial.Phases[len(trial.Phases)-1]; last.Threads != threads || last.Unfinished > 0 ||
+			last.Attempted < uint64(threads) {
 			t.Errorf("%s: %d threads, %d attempted, %d unfinished", id, last.Threads, last.Attempted, last.Unfinished)
 		}
 	}

@@ -210,7 +210,8 @@ func checkEntry(e *experiment.Experiment, place string) error {
 
 // serverToCheck returns the server that the rules of the contract are checked on as a target, and
 // starts it where the endpoints are the word start: such a server may be killed.
-func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, described control.Described, driver string) (
+func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, described control.Described,
+	driver string) (
 	target storetest.Target, stop func(), err error,
 ) {
 	nothing := func() {}
@@ -240,7 +241,8 @@ func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, de
 	var started *server.Group
 	if err == nil {
 		started, err = server.StartGroup(ctx, program, server.Request{
-			Directory: place.Path, Log: io.Discard, Class: strongestClaim(described.Drivers[i]), Patience: startPatience,
+			Directory: place.Path, Log: io.Discard, Class: strongestClaim(described.Drivers[i]),
+			Patience: startPatience,
 		})
 	}
 	if err != nil {

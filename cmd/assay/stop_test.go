@@ -72,7 +72,8 @@ func TestStoppedOnceAndResumed(t *testing.T) {
 			e.wants(t, exitTrials, "stopping; what was measured is kept", "assay run --resume "+directory)
 			gone(t, workers)
 			run := readable(t, directory)
-			if last := run.Events[len(run.Events)-1]; last.Kind != record.EventInterrupted || statesOf(run)[record.Interrupted] > 1 {
+			if last := run.Events[len(run.Events)-1]; last.Kind != record.EventInterrupted ||
+				statesOf(run)[record.Interrupted] > 1 {
 				t.Errorf("states %v, last event %+v", statesOf(run), last)
 			}
 			if signal == syscall.SIGINT { // what is left does not tell by which it was stopped

@@ -165,7 +165,8 @@ func TestCtrlCOnATerminal(t *testing.T) {
 	// On a slow machine the key may come between two trials: then none is interrupted, and some are
 	// left to do.
 	states := statesOf(readable(t, directory))
-	if left := 3 - states[record.OK] - states[record.Marked]; states[record.Failed] > 0 || states[record.Interrupted] > 1 || left == 0 {
+	if left := 3 - states[record.OK] - states[record.Marked]; states[record.Failed] > 0 ||
+		states[record.Interrupted] > 1 || left == 0 {
 		t.Errorf("states %v", states)
 	}
 	resumed(t, directory)
@@ -191,7 +192,8 @@ func TestTerminalGoesAway(t *testing.T) {
 	}
 	gone(t, workers)
 	run := readable(t, directory)
-	if states := statesOf(run); states[record.Interrupted] > 1 || run.Events[len(run.Events)-1].Kind != record.EventInterrupted {
+	if states := statesOf(run); states[record.Interrupted] > 1 ||
+		run.Events[len(run.Events)-1].Kind != record.EventInterrupted {
 		t.Errorf("states %v, last event %+v", states, run.Events[len(run.Events)-1])
 	}
 	resumed(t, directory)

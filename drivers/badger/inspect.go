@@ -56,7 +56,8 @@ func (d *db) Inspect() store.Inspection {
 		}
 	}
 	busy := stats["compactions_under_way_tables"] > 0
-	for _, l := range d.engine.Levels() { // empty ones too: what is told while a phase runs is what could be told before it
+	// empty ones too: what is told while a phase runs is what could be told before it
+	for _, l := range d.engine.Levels() {
 		prefix := fmt.Sprintf("level%d_", l.Level)
 		stats[prefix+"tables"] = float64(l.NumTables)
 		stats[prefix+"bytes"] = float64(l.Size)

@@ -43,7 +43,8 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	engine.NoSync = c.Durability == store.D1
 	engine.AllocSize = int(c.Options.Bytes("alloc_bytes"))
 	setFill := func(b *boltdb.Bucket) { b.FillPercent = fill }
-	d := &db{&shared{Engine: engine, SetFill: setFill, KeyRequired: boltdb.ErrKeyRequired, PageBytes: engine.Info().PageSize}, fill}
+	d := &db{&shared{Engine: engine, SetFill: setFill, KeyRequired: boltdb.ErrKeyRequired,
+		PageBytes: engine.Info().PageSize}, fill}
 	if err := d.Prepare(c.Directory); err != nil {
 		return nil, fmt.Errorf("boltdb: %w", err)
 	}

@@ -63,7 +63,8 @@ func TestTensOfThousandsOfRecords(t *testing.T) {
 					return
 				default:
 				}
-				if got, err := h.Get(key(i), nil); err == nil && !bytes.Equal(got, value(i, 0)) && !bytes.Equal(got, value(i, 1)) {
+				if got, err := h.Get(key(i), nil); err == nil && !bytes.Equal(got, value(i, 0)) && !bytes.Equal(got,
+					value(i, 1)) {
 					t.Errorf("record %d has a value that was never written: %d bytes", i, len(got))
 					return
 				}

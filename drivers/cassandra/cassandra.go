@@ -47,8 +47,9 @@ const (
 const asWrites = "same"
 
 // expiry is that of cells: whole seconds of the coordinator's clock, cut off, and at most 20 years.
-var expiry = &store.Expiry{UnitNS: int64(time.Second), MostNS: int64(20 * 365 * 24 * time.Hour), EarlyNS: int64(time.Second),
-	LateNS: int64(100 * time.Millisecond)}
+var expiry = &store.Expiry{UnitNS: int64(time.Second), MostNS: int64(20 * 365 * 24 * time.Hour),
+	EarlyNS: int64(time.Second),
+	LateNS:  int64(100 * time.Millisecond)}
 
 // Describe says what Cassandra can do.
 func (Driver) Describe() store.Description {

@@ -189,7 +189,8 @@ func TestTheKeyspaceHasTheReplicasThatWereAskedFor(t *testing.T) {
 	refused := func(what, says, keyspace string, given ...string) {
 		t.Helper()
 		c := config(t, store.D2, []string{i.Endpoint()}, append([]string{"keyspace", keyspace}, given...)...)
-		if _, err := (cassandra.Driver{}).Open(t.Context(), c); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), says) {
+		if _, err := (cassandra.Driver{}).Open(t.Context(), c); !errors.Is(err, store.ErrRefused) ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, expected %q", what, err, says)
 		}
 	}

@@ -92,7 +92,8 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, err
 	}
 	d.access = access
-	d.http.Transport = &http.Transport{MaxConnsPerHost: 1, TLSClientConfig: access.TLS()} // the default one may keep a second
+	// the default one may keep a second
+	d.http.Transport = &http.Transport{MaxConnsPerHost: 1, TLSClientConfig: access.TLS()}
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
 	if err := d.reach(ctx, c.Endpoints); err != nil {
@@ -117,7 +118,8 @@ const openPatience = time.Minute
 // connect opens a client that tries nothing twice. One that logs in does so here.
 func (d *db) connect(endpoint string) (*clientv3.Client, error) {
 	user, password, _ := d.access.Login()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{urlOf(d.access, endpoint)}, DialTimeout: d.timeout, MaxUnaryRetries: 1,
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{urlOf(d.access, endpoint)},
+		DialTimeout: d.timeout, MaxUnaryRetries: 1,
 		TLS: d.access.TLS(), Username: user, Password: password})
 	return client, d.access.Hide(err)
 }
@@ -239,7 +241,8 @@ func (d *db) Settings() map[string]string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	if metrics, err := metricsOf(ctx, &d.http, urlOf(d.access, d.endpoints[0])); err == nil { // what it does not tell is left out
+	// what it does not tell is left out
+	if metrics, err := metricsOf(ctx, &d.http, urlOf(d.access, d.endpoints[0])); err == nil {
 		settings["quota-backend-bytes"] = strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)
 	}
 	d.access.Tell(settings)

@@ -102,7 +102,10 @@ func TestAServerThatShowsNoSyncIsRefused(t *testing.T) {
 	for name, metrics := range map[string]string{
 		"none": "etcd_disk_wal_fsync_duration_seconds_count 0\n", "not told": "etcd_server_has_leader 1\n", "no number": "etcd_disk_wal_fsync_duration_seconds_count many\n",
 	} {
-		fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, metrics) }))
+		fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w,
+				metrics)
+		}))
 		t.Cleanup(fake.Close)
 		driver := etcd.Driver{}
 		c := drivertest.Config(t, driver.Describe(), store.D3, nil)

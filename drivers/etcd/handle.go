@@ -151,7 +151,8 @@ func (h *handle) CompareAndSwap(key, old, value []byte) error {
 	response, err := h.client.Txn(ctx).If(
 		clientv3.Compare(clientv3.CreateRevision(string(key)), ">", 0), // without it, a key that is not there compares as the empty value
 		clientv3.Compare(clientv3.Value(string(key)), "=", string(old)),
-	).Then(clientv3.OpPut(string(key), string(value))).Else(clientv3.OpGet(string(key), clientv3.WithCountOnly())).Commit()
+	).Then(clientv3.OpPut(string(key), string(value))).Else(clientv3.OpGet(string(key),
+		clientv3.WithCountOnly())).Commit()
 	switch {
 	case err != nil:
 		return failure("compare and swap", err)
@@ -196,7 +197,8 @@ func (h *handle) Apply(writes []store.Write) error {
 func (h *handle) Scan(start []byte, limit int, visit func(key, value []byte) bool) error {
 	for from := string(start); ; {
 		ctx, cancel := h.begin()
-		response, err := h.client.Get(ctx, from, clientv3.WithFromKey(), clientv3.WithLimit(int64(min(max(limit, 1), pageMax))))
+		response, err := h.client.Get(ctx, from, clientv3.WithFromKey(), clientv3.WithLimit(int64(min(max(limit, 1),
+			pageMax))))
 		cancel()
 		if err != nil {
 			return failure("scan", err)

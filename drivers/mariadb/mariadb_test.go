@@ -178,12 +178,14 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 }
 
 func equalTo(column int) store.Query {
-	return store.Query{Where: [][]store.Condition{{{Column: column, Is: store.Equal}}}, Sort: -1, Limit: 5, Columns: []int{column}}
+	return store.Query{Where: [][]store.Condition{{{Column: column, Is: store.Equal}}}, Sort: -1, Limit: 5,
+		Columns: []int{column}}
 }
 
 func TestQueriesAgainstAModel(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D1), store.D1, nil))
-	drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}})
+	drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1,
+		Kind: store.OrderedIndex, Descending: true}})
 }
 
 // Reads use the key's and the column's index.
@@ -192,7 +194,8 @@ func TestReadsUseTheIndex(t *testing.T) {
 	d := s.(*db)
 	columns := []store.Column{{Name: "t", Type: store.TextColumn}, {Name: "n", Type: store.IntegerColumn}, {Name: "free", Type: store.IntegerColumn}}
 	queries := []store.Query{equalTo(0), equalTo(1), equalTo(2)}
-	if err := d.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex}}, queries); err != nil {
+	if err := d.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1,
+		Kind: store.OrderedIndex}}, queries); err != nil {
 		t.Fatal(err)
 	}
 	h, err := s.Handle()
@@ -206,7 +209,8 @@ func TestReadsUseTheIndex(t *testing.T) {
 			record = store.AppendColumn(record, []byte(column))
 		}
 		key := fmt.Appendf(nil, "%08d", i)
-		writes, deletes = append(writes, store.Write{Key: key, Value: record}), append(deletes, store.Write{Key: key, Delete: true})
+		writes, deletes = append(writes, store.Write{Key: key, Value: record}), append(deletes,
+			store.Write{Key: key, Delete: true})
 	}
 	if err := h.(store.Batcher).Apply(writes); err != nil {
 		t.Fatal(err)

@@ -115,7 +115,8 @@ func FuzzBinaryAnswers(f *testing.F) {
 			h := newHandle(newConnection("", time.Minute, wire.Access{}, binaryForm{}))
 			h.Use(client)
 			err := operate(h)
-			if err == nil && (len(answer) < headerBytes || answer[0] != answerMagic || answer[6] != 0 || answer[7] != statusDone) {
+			if err == nil && (len(answer) < headerBytes || answer[0] != answerMagic || answer[6] != 0 ||
+				answer[7] != statusDone) {
 				t.Errorf("%s: %q was taken for a success", name, answer)
 			}
 			_, _ = io.Copy(io.Discard, client)

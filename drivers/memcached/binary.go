@@ -150,7 +150,8 @@ func (binaryForm) readStored(c *connection, to command) error {
 		return nil
 	case h.status == statusDone:
 		return c.GiveUp(string(to), errors.New("the answer has a body"))
-	case to == add && (h.status == statusKeyExists || h.status == statusNotStored), to == cas && h.status == statusKeyExists:
+	case to == add && (h.status == statusKeyExists || h.status == statusNotStored), to == cas &&
+		h.status == statusKeyExists:
 		return h.instead(c, store.ErrConflict)
 	case (to == cas || to == remove) && h.status == statusNoKey:
 		return h.instead(c, store.ErrNotFound)

@@ -116,7 +116,8 @@ func TestALaneRefillsBesideAFullSocket(t *testing.T) {
 		const valueBytes, all = 1 << 20, 4 * depth
 		begun, ended := 0, 0
 		put := func() {
-			loop.Submit(0, &store.Request{Operation: store.OpPut, Key: laneKey(begun % depth), Value: laneValue(begun%depth, valueBytes)})
+			loop.Submit(0, &store.Request{Operation: store.OpPut, Key: laneKey(begun % depth),
+				Value: laneValue(begun%depth, valueBytes)})
 			begun++
 		}
 		for begun < depth {
@@ -188,7 +189,8 @@ func TestLiesToAPipeline(t *testing.T) {
 				})
 				got := getAll(t, loop)
 				for i, r := range got[at:] {
-					if r.err == nil || errors.Is(r.err, store.ErrNotFound) || errors.Is(r.err, store.ErrTimeout) != (lie.want != nil) {
+					if r.err == nil || errors.Is(r.err, store.ErrNotFound) || errors.Is(r.err,
+						store.ErrTimeout) != (lie.want != nil) {
 						t.Errorf("get %d: %q, %v", at+i, r.value, r.err)
 					}
 				}
@@ -281,7 +283,10 @@ func TestALateLoopDoesNotTimeOutWhatItHasNotSent(t *testing.T) {
 		loop.Submit(0, &store.Request{Operation: store.OpGet, Key: laneKey(0)})
 		var got []result
 		reap := func() {
-			if err := loop.Reap(0, func(_ int, value []byte, err error) { got = append(got, result{bytes.Clone(value), err}) }); err != nil {
+			if err := loop.Reap(0, func(_ int, value []byte, err error) {
+				got = append(got,
+					result{bytes.Clone(value), err})
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -48,7 +48,8 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 	for _, m := range d.members {
 		s.servers = append(s.servers, address(m.endpoint))
 	}
-	h := &libraryHandle{client: memcache.NewFromSelector(s), bound: &d.Bound, distribution: d.distribution, asked: make([]bool, len(d.members))}
+	h := &libraryHandle{client: memcache.NewFromSelector(s), bound: &d.Bound, distribution: d.distribution,
+		asked: make([]bool, len(d.members))}
 	h.client.Timeout, h.client.MaxIdleConns = d.timeout, 1
 	// The library knows no login: its connections are made, and let in, by the lean path. It dials
 	// in the goroutine of the operation.

@@ -145,7 +145,8 @@ func TestLiesInOtherProtocols(t *testing.T) {
 	for protocol, lies := range map[string]drivertest.Protocol{"meta": metaLies, "binary": binaryLies} {
 		for _, form := range []string{"handle", "lane"} {
 			t.Run(protocol+" "+form, func(t *testing.T) {
-				drivertest.BearsLies(t, endpoint, lies, func(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle) {
+				drivertest.BearsLies(t, endpoint, lies, func(t *testing.T, endpoint string,
+					given map[string]string) (store.Store, store.Handle) {
 					given["protocol"] = protocol
 					s, h := open(t, endpoint, given)
 					if form == "lane" {

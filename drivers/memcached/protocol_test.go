@@ -268,7 +268,8 @@ func TestDatagramsThatAreLostLateTwiceAndOutOfOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := m.set(test.way)
 			got, err := h.Get([]byte("large"), nil)
-			if test.fine && (err != nil || !bytes.Equal(got, large)) || !test.fine && (err == nil || errors.Is(err, store.ErrNotFound)) {
+			if test.fine && (err != nil || !bytes.Equal(got, large)) || !test.fine && (err == nil || errors.Is(err,
+				store.ErrNotFound)) {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
 			if test.is != nil && !errors.Is(err, test.is) {

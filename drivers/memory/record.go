@@ -478,7 +478,8 @@ func (t *table) indexFor(q *store.Query, values [][]byte) (x *index, value []byt
 	}
 	for _, c := range q.Where[0] {
 		for _, x := range t.indexes {
-			if x.Column == c.Column && (c.Is == store.Equal && x.Kind == store.OrderedIndex || c.Is == store.Has && x.Kind == store.TokenIndex) {
+			if x.Column == c.Column && (c.Is == store.Equal && x.Kind == store.OrderedIndex || c.Is == store.Has &&
+				x.Kind == store.TokenIndex) {
 				return x, values[0]
 			}
 		}

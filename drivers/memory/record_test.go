@@ -18,7 +18,8 @@ var columns = []store.Column{{Name: "name", Type: store.TextColumn}, {Name: "gro
 
 const byGroup = 0
 
-var queries = []store.Query{byGroup: {Where: [][]store.Condition{{{Column: 1, Is: store.Equal}}}, Sort: -1, Limit: 100, Columns: []int{0, 1, 2}}}
+var queries = []store.Query{byGroup: {Where: [][]store.Condition{{{Column: 1, Is: store.Equal}}}, Sort: -1,
+	Limit: 100, Columns: []int{0, 1, 2}}}
 
 func recordOf(columns ...string) []byte {
 	var record []byte
@@ -87,7 +88,8 @@ func TestTableHoldsWhatAMapHolds(t *testing.T) {
 		for _, key := range []string{"", "a", "b", "cc"} {
 			got, err := h.Get([]byte(key), nil)
 			expected, there := model[key]
-			if there && (err != nil || string(got) != string(recordOf(expected...))) || !there && !errors.Is(err, store.ErrNotFound) {
+			if there && (err != nil || string(got) != string(recordOf(expected...))) || !there && !errors.Is(err,
+				store.ErrNotFound) {
 				t.Fatalf("get %q: %q, %v, expected %q", key, got, err, expected)
 			}
 			if there {

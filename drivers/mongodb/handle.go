@@ -259,7 +259,8 @@ func (h *handle) Apply(writes []store.Write) error {
 		if err != nil {
 			return err
 		}
-		models = append(models, mongo.NewReplaceOneModel().SetFilter(byKey(w.Key)).SetReplacement(document).SetUpsert(true))
+		models = append(models, mongo.NewReplaceOneModel().SetFilter(byKey(w.Key)).SetReplacement(document).
+			SetUpsert(true))
 	}
 	ctx, cancel := h.begin()
 	defer cancel()

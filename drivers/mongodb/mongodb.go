@@ -74,7 +74,8 @@ func (Driver) Describe() store.Description {
 	}
 	// The TTL monitor begins a pass every ttlMonitorSleepSecs, 60 s; a pass takes its time, too. The client's
 	// clock gives the date, of milliseconds.
-	d.Expiry = &store.Expiry{UnitNS: int64(time.Millisecond), EarlyNS: int64(10 * time.Millisecond), LateNS: int64(70 * time.Second)}
+	d.Expiry = &store.Expiry{UnitNS: int64(time.Millisecond), EarlyNS: int64(10 * time.Millisecond),
+		LateNS: int64(70 * time.Second)}
 	d.TokenIndexes = true // multikey, of an array beside the text
 	d.Abilities = store.Probe(syncing{}, (*swapper)(nil))
 	d.Note = "write concern 0 is not offered: the server's errors would be lost; " + keysNote + "; " + batchNote +

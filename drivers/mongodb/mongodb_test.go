@@ -35,7 +35,8 @@ func TestMain(m *testing.M) { os.Exit(servers.End(m.Run())) }
 var databases atomic.Int64
 
 // config names a database of the test's own.
-func config(t *testing.T, d store.Driver, endpoint string, class store.Durability, given map[string]string) store.Config {
+func config(t *testing.T, d store.Driver, endpoint string, class store.Durability,
+	given map[string]string) store.Config {
 	t.Helper()
 	return drivertest.At(t, d.Describe(), endpoint, class, map[string]string{"database": fmt.Sprint("test", databases.Add(1))}, given)
 }
@@ -103,7 +104,8 @@ func must(t *testing.T, err error) {
 func TestAServerOfAnotherClassIsRefused(t *testing.T) {
 	for class, other := range map[store.Durability]store.Durability{store.D1: store.D3, store.D3: store.D1} {
 		endpoint := ferretAt(t, class).Endpoint()
-		if _, err := (FerretDB{}).Open(t.Context(), config(t, FerretDB{}, endpoint, other, nil)); !errors.Is(err, store.ErrRefused) ||
+		if _, err := (FerretDB{}).Open(t.Context(), config(t, FerretDB{}, endpoint, other, nil)); !errors.Is(err,
+			store.ErrRefused) ||
 			!strings.Contains(err.Error(), "synchronous") {
 			t.Errorf("%s of a server in %s: %v", other, class, err)
 		}
@@ -402,7 +404,8 @@ func record(words string, number int, blob []byte) []byte {
 var byColumn = []store.Query{equalTo(0), equalTo(1), equalTo(2)}
 
 func equalTo(column int) store.Query {
-	return store.Query{Where: [][]store.Condition{{{Column: column, Is: store.Equal}}}, Sort: -1, Limit: 1000, Columns: []int{0, 1, 2}}
+	return store.Query{Where: [][]store.Condition{{{Column: column, Is: store.Equal}}}, Sort: -1, Limit: 1000,
+		Columns: []int{0, 1, 2}}
 }
 
 // found is what a query and a count say, which must agree.
@@ -423,7 +426,8 @@ func found(t *testing.T, h store.Handle, column int, value string) (keys []strin
 
 func TestQueriesAgainstAModel(t *testing.T) {
 	onEachServer(t, store.D3, nil, func(t *testing.T, d *db, _ store.Handle, words bool) {
-		defined := []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}}
+		defined := []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex,
+			Descending: true}}
 		if words {
 			defined = append(defined, store.Index{Column: 2, Kind: store.TokenIndex})
 		}
@@ -468,7 +472,8 @@ func TestRecordsAreFoundByTheirColumns(t *testing.T) {
 			return keys
 		}
 		for i, text := range texts {
-			if got, want := found(t, h, 0, text), want(func(v int) bool { return v/10 == i }); !slices.Equal(got, want) {
+			if got, want := found(t, h, 0, text), want(func(v int) bool { return v/10 == i }); !slices.Equal(got,
+				want) {
 				t.Errorf("words = %q: %q, expected %q", text, got, want)
 			}
 		}
@@ -482,7 +487,8 @@ func TestRecordsAreFoundByTheirColumns(t *testing.T) {
 			}
 		}
 		for key, v := range model {
-			if got, err := h.Get([]byte(key), nil); err != nil || !bytes.Equal(got, record(texts[v/10], v%10, []byte{byte(v % 10), 0})) {
+			if got, err := h.Get([]byte(key), nil); err != nil || !bytes.Equal(got, record(texts[v/10], v%10,
+				[]byte{byte(v % 10), 0})) {
 				t.Errorf("get %s: %q, %v", key, got, err)
 			}
 			must(t, h.Delete([]byte(key)))
@@ -572,7 +578,8 @@ func TestMongodsClasses(t *testing.T) {
 			status, err := bson.Marshal(bson.D{{Key: "storageEngine", Value: try.engine}})
 			must(t, err)
 			d := &db{class: try.class, window: try.window, settings: map[string]string{}}
-			if err := d.proveEngine(status); errors.Is(err, store.ErrRefused) != try.refused || !try.refused && err != nil {
+			if err := d.proveEngine(status); errors.Is(err, store.ErrRefused) != try.refused || !try.refused &&
+				err != nil {
 				t.Errorf("refused: %v; expected %v", err, try.refused)
 			}
 			if c := (mongod{}).concern(try.class); c.W != 1 || *c.Journal != try.journal {

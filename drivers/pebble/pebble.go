@@ -92,8 +92,10 @@ func compactionsMax(o *pebble.Options) int {
 func names() []string {
 	// The order of the library's own list, not of the map.
 	return []string{
-		sstable.NoCompression.Name, sstable.SnappyCompression.Name, sstable.ZstdCompression.Name, sstable.MinLZCompression.Name,
-		sstable.FastestCompression.Name, sstable.FastCompression.Name, sstable.BalancedCompression.Name, sstable.GoodCompression.Name,
+		sstable.NoCompression.Name, sstable.SnappyCompression.Name, sstable.ZstdCompression.Name,
+		sstable.MinLZCompression.Name,
+		sstable.FastestCompression.Name, sstable.FastCompression.Name, sstable.BalancedCompression.Name,
+		sstable.GoodCompression.Name,
 	}
 }
 

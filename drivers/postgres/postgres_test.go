@@ -293,7 +293,8 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 
 func TestQueriesAgainstAModel(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
-	drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}, {Column: 2, Kind: store.TokenIndex}})
+	drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1,
+		Kind: store.OrderedIndex, Descending: true}, {Column: 2, Kind: store.TokenIndex}})
 	if n, err := s.(*db).Value("SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '% DESC)'"); err != nil || n != "1" {
 		t.Errorf("%s indexes are in descending order, expected 1 (%v)", n, err)
 	}
@@ -303,7 +304,8 @@ func TestDocumentsAgainstAModel(t *testing.T) {
 	clients(t, func(t *testing.T, client string) {
 		given := map[string]string{"client": client, "columns_as": "jsonb", "schema": "documents_" + client[:4]}
 		s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, given))
-		drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex}, {Column: 2, Kind: store.TokenIndex}})
+		drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1,
+			Kind: store.OrderedIndex}, {Column: 2, Kind: store.TokenIndex}})
 	})
 }
 

@@ -13,8 +13,10 @@ import (
 //
 //   - always: write(2) and fdatasync(2), and only then the replies.
 //   - no: write(2), and only then the replies. The kernel syncs when it likes.
-//   - everysec: a thread syncs once a second, and while it does the write(2) itself is put off for up to 2 s, replies or
-//     not: aof_delayed_fsync counts when that was not enough. So a kill can lose what was acknowledged, which makes it no
+// - everysec: a thread syncs once a second, and while it does the write(2) itself is put off for up
+// to 2 s, replies or
+// not: aof_delayed_fsync counts when that was not enough. So a kill can lose what was acknowledged,
+// which makes it no
 //     D1, and a power cut loses what came in the second before the sync and during it.
 //
 // no-appendfsync-on-rewrite leaves the sync out while the log is rewritten or a snapshot is

@@ -358,7 +358,8 @@ func (c *clusterHandle) partBySlots(keys [][]byte) {
 			*call = slotCall{c.db.slots[slot].Load(), call.keys[:0], call.values[:0], call.positions[:0]}
 		}
 		call := &c.calls[at]
-		call.keys, call.values, call.positions = append(call.keys, key), append(call.values, nil), append(call.positions, i)
+		call.keys, call.values, call.positions = append(call.keys, key), append(call.values,
+			nil), append(call.positions, i)
 	}
 }
 

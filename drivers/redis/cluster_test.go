@@ -45,7 +45,8 @@ func startCluster(t *testing.T, nodes int) (cluster []*node) {
 	t.Helper()
 	g := drivertest.StartServers(t, redis.Program, store.D0, map[string]string{"cluster": "true", "save": "none"}, nodes)
 	for _, i := range g.Members {
-		n := &node{endpoint: i.Endpoint(), server: i, client: library.NewClient(&library.Options{Addr: i.Endpoint(), MaxRetries: -1, DialerRetries: 1})}
+		n := &node{endpoint: i.Endpoint(), server: i, client: library.NewClient(&library.Options{Addr: i.Endpoint(),
+			MaxRetries: -1, DialerRetries: 1})}
 		t.Cleanup(func() { _ = n.client.Close() })
 		n.id = n.do(t, "CLUSTER", "MYID")
 		n.do(t, "CONFIG", "SET", "cluster-require-full-coverage", "no")

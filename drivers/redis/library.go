@@ -91,7 +91,8 @@ func (h *libraryHandle) told(doing string, err error) error {
 		return store.ErrConflict
 	case errors.Is(err, redis.ErrPoolTimeout):
 		return fmt.Errorf("redis: %s: no connection: %w", doing, store.ErrTimeout)
-	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound), errors.Is(err, errPart), errors.Is(err, errColumns):
+	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound), errors.Is(err,
+		errPart), errors.Is(err, errColumns):
 		return err // out of a transaction's function
 	}
 	return h.access.Hide(wire.Failure("redis", doing, err)) // a new connection may have been logged in

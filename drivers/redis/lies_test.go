@@ -50,7 +50,8 @@ func TestLies(t *testing.T) {
 				told.Garbled = nil
 			}
 			endpoint := drivertest.StartRedisStandIn(t, store.D0).Endpoint
-			drivertest.BearsLies(t, endpoint, told, func(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle) {
+			drivertest.BearsLies(t, endpoint, told, func(t *testing.T, endpoint string,
+				given map[string]string) (store.Store, store.Handle) {
 				given["client"] = client
 				return open(t, endpoint, store.D0, given)
 			})
@@ -81,7 +82,8 @@ func TestAnswersToWritesThatAreNone(t *testing.T) {
 				if answer == "+QUEUED\r\n" && name == "swap" && command == "SET" {
 					continue // it is the right one
 				}
-				if strings.Contains(lied, command) && (err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)) {
+				if strings.Contains(lied, command) && (err == nil || errors.Is(err, store.ErrConflict) ||
+					errors.Is(err, store.ErrNotFound)) {
 					t.Errorf("%s, whose %s was answered %q: %v", name, command, answer, err)
 				}
 			}

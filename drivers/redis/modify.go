@@ -89,7 +89,8 @@ func (h *libraryHandle) Increment(key []byte, column int, by int64) error {
 	if len(h.fields) == 0 {
 		return errColumns
 	}
-	sum, err := h.client.Eval(context.Background(), incrementScript, []string{string(key)}, h.fields[column], by).Int64()
+	sum, err := h.client.Eval(context.Background(), incrementScript, []string{string(key)}, h.fields[column],
+		by).Int64()
 	if err == nil && sum == missing {
 		return store.ErrNotFound
 	}

@@ -53,7 +53,8 @@ var ownRESP = map[string]string{lean: "2", goRedis: "3"}
 
 // expiry is that of PX: milliseconds of the server's clock, which a read is held against. What is over is
 // gone for every read, whenever its memory is freed.
-var expiry = &store.Expiry{UnitNS: int64(time.Millisecond), EarlyNS: int64(5 * time.Millisecond), LateNS: int64(5 * time.Millisecond)}
+var expiry = &store.Expiry{UnitNS: int64(time.Millisecond), EarlyNS: int64(5 * time.Millisecond),
+	LateNS: int64(5 * time.Millisecond)}
 
 // Describe says what Redis can do.
 func (Driver) Describe() store.Description {
@@ -122,7 +123,8 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow, blocks: blocking.Suits(c)}
+	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow,
+		blocks: blocking.Suits(c)}
 	if client != lean {
 		e.resp3 = false // go-redis falls back by itself where the server has no RESP3
 	}

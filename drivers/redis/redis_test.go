@@ -190,7 +190,8 @@ func TestRecordsAreHashes(t *testing.T) {
 		s, plain := open(t, endpoint, store.D0, given)
 		columns := []store.Column{{Name: "name", Type: store.TextColumn}, {Name: "n", Type: store.IntegerColumn}, {Name: "blob", Type: store.BytesColumn}}
 		definer := s.(store.Definer)
-		if err := definer.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}}, nil); !errors.Is(err, store.ErrRefused) {
+		if err := definer.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}},
+			nil); !errors.Is(err, store.ErrRefused) {
 			t.Errorf("an index: %v", err)
 		}
 		must(t, definer.Define(columns, nil, nil))
@@ -502,7 +503,8 @@ func TestAPasswordThatIsChangedInTheRun(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {
 			guarded := drivertest.StartServer(t, redis.Program, store.D0, map[string]string{"login": "true"})
-			admin := library.NewClient(&library.Options{Addr: guarded.Endpoint(), Password: guarded.Guard.Password, PoolSize: 1})
+			admin := library.NewClient(&library.Options{Addr: guarded.Endpoint(), Password: guarded.Guard.Password,
+				PoolSize: 1})
 			defer func() { must(t, admin.Close()) }()
 			set := func(password string) {
 				must(t, admin.ConfigSet(t.Context(), "requirepass", password).Err())

@@ -92,7 +92,8 @@ func holdReplies(t *testing.T, answer []byte, hashes, resp3 bool) {
 		}()
 		c := newConnection("", time.Minute, entry{resp3: resp3})
 		c.Greet = nil
-		h := newLeanHandle(&speaker{leanClient: leanClient{connection: c, columns: newColumns(names)}, asked: make([]asked, 1)})
+		h := newLeanHandle(&speaker{leanClient: leanClient{connection: c, columns: newColumns(names)},
+			asked: make([]asked, 1)})
 		h.Use(client)
 		err := operate(h)
 		if err == nil && (len(answer) == 0 || answer[0] == errorReply) {

@@ -110,7 +110,11 @@ var Program = server.Program{
 	},
 	Settings: func(ctx context.Context, i *server.Instance) (settings map[string]string, err error) {
 		err = ask(ctx, i, func(c connection) error {
-			settings, err = c.config(func(name string) bool { _, asked := i.Asked[name]; return asked || slices.Contains(reported, name) })
+			settings, err = c.config(func(name string) bool {
+				_, asked := i.Asked[name]
+				return asked ||
+					slices.Contains(reported, name)
+			})
 			return err
 		})
 		return settings, err

@@ -56,7 +56,8 @@ func TestLies(t *testing.T) {
 			told.Garbled, told.Checks, told.Unbounded = nil, true, true
 		}
 		c := riakstandin.Start(t, 1)
-		drivertest.BearsLies(t, c.Endpoints[0], told, func(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle) {
+		drivertest.BearsLies(t, c.Endpoints[0], told, func(t *testing.T, endpoint string,
+			given map[string]string) (store.Store, store.Handle) {
 			given["client"] = client
 			config := drivertest.Config(t, riak.Driver{}.Describe(), store.D0, given)
 			config.Endpoints = []string{endpoint}

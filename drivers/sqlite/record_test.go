@@ -75,7 +75,8 @@ func checkAll(t *testing.T, h *sqlkv.Handle) {
 }
 
 func TestQueriesAgainstAModel(t *testing.T) {
-	for _, indexes := range [][]store.Index{nil, {{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}, {Column: 4, Kind: store.OrderedIndex}}} {
+	for _, indexes := range [][]store.Index{nil, {{Column: 0, Kind: store.OrderedIndex}, {Column: 1,
+		Kind: store.OrderedIndex, Descending: true}, {Column: 4, Kind: store.OrderedIndex}}} {
 		t.Run(fmt.Sprint(len(indexes), " indexes"), func(t *testing.T) {
 			d := open(t, t.TempDir())
 			drivertest.CheckQueries(t, d, indexes)
@@ -91,7 +92,8 @@ func TestQueriesAgainstAModel(t *testing.T) {
 }
 
 func TestRecordsComeBackAsTheyWerePut(t *testing.T) {
-	for _, indexes := range [][]store.Index{nil, {{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex}}} {
+	for _, indexes := range [][]store.Index{nil, {{Column: 0, Kind: store.OrderedIndex}, {Column: 1,
+		Kind: store.OrderedIndex}}} {
 		t.Run(fmt.Sprint(len(indexes), " indexes"), func(t *testing.T) {
 			directory := t.TempDir()
 			d := open(t, directory)

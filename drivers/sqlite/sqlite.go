@@ -54,7 +54,7 @@ func (Driver) Describe() store.Description {
 			{Name: "busy_timeout", Type: store.Duration, Default: "1m", Help: "PRAGMA busy_timeout: how long SQLite itself waits for another connection's write before the operation fails; the library's own default is 0, with which concurrent writers fail at once, and at 5s one of several writers was seen to starve and fail"},
 			{Name: "synchronous_off", Type: store.Bool, Default: "false", Help: "PRAGMA synchronous=OFF instead of NORMAL: no syncs at all, and a power cut may damage the file; class D1 only"},
 		},
-		Processes:      true, // by locks of the file and an index of the log in shared memory: https://www.sqlite.org/wal.html
+		Processes:      true, // by locks of the file, and shared memory: https://www.sqlite.org/wal.html
 		FixedDiskBytes: 52 << 10,
 		KeyBytesMax:    keyBytesMax,
 		ValueBytesMax:  valueBytesMax,

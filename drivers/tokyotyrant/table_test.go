@@ -58,7 +58,8 @@ func newsQueries(columns []store.Column, limits ...int) (queries []store.Query) 
 const few, many = 3, 1000
 
 // openTable opens a table with columns and one handle.
-func openTable(t *testing.T, endpoint string, given map[string]string, columns []store.Column, indexes []store.Index) (store.Store, store.Handle) {
+func openTable(t *testing.T, endpoint string, given map[string]string, columns []store.Column,
+	indexes []store.Index) (store.Store, store.Handle) {
 	t.Helper()
 	s, _ := open(t, tokyotyrant.Table{}, store.D0, endpoint, given)
 	must(t, s.(store.Definer).Define(columns, indexes, newsQueries(columns, few, many)))

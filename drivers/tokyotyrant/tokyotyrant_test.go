@@ -27,7 +27,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func open(t *testing.T, driver store.Driver, class store.Durability, endpoint string, given map[string]string) (store.Store, store.Handle) {
+func open(t *testing.T, driver store.Driver, class store.Durability, endpoint string,
+	given map[string]string) (store.Store, store.Handle) {
 	t.Helper()
 	c := drivertest.Config(t, driver.Describe(), class, given)
 	if given["operation_timeout"] == "" {

@@ -55,7 +55,8 @@ func TestHowLongAGroupWorks(t *testing.T) {
 	whole := Phase{Name: "beside", Duration: 8 * time.Second, Groups: []Phase{
 		{Name: "insert"}, {Name: "count", From: 2 * time.Second, Duration: 4 * time.Second}, {Name: "late", From: 5 * time.Second}}}
 	for i, part := range whole.Parts() {
-		if got, want := part.Lasts(), []time.Duration{8 * time.Second, 4 * time.Second, 3 * time.Second}[i]; got != want {
+		if got, want := part.Lasts(), []time.Duration{8 * time.Second, 4 * time.Second,
+			3 * time.Second}[i]; got != want {
 			t.Errorf("%s works for %v, want %v", part.Name, got, want)
 		}
 	}

@@ -306,13 +306,21 @@ type Order struct {
 //	sequential         0, 1, 2 … each thread its own stretch
 //	shuffled           a random permutation of all records, again each lap
 //	uniform            each record as likely as any other
-//	zipfian            a true zipfian: record of rank r with probability ∝ 1/r^theta, ranks spread over the keys by a permutation
+//
+// zipfian            a true zipfian: record of rank r with probability ∝ 1/r^theta, ranks spread
+// over the keys by a permutation
+//
 //	scrambled_zipfian  YCSB's own: a zipfian over 10^10 items, hashed onto the records; its head is flatter
 //	latest             YCSB's: a zipfian counted back from the newest record
 //	hotspot            YCSB's: hot_operations of the operations go to hot_records of the records, uniformly
-//	exponential        of YCSB's shape, counted from record 0 (YCSB counts back from the newest): about 95 % of the operations go to the first 85.71 % of the records
+//
+// exponential        of YCSB's shape, counted from record 0 (YCSB counts back from the newest):
+// about 95 % of the operations go to the first 85.71 % of the records
+//
 //	popularity         that of a file: so many keys, and how often one of them comes
-//	counting           0, 1, 2 … without end and from 0 in every thread, so that all threads write the same keys; for upserts alone
+//
+// counting           0, 1, 2 … without end and from 0 in every thread, so that all threads write
+// the same keys; for upserts alone
 var Distributions = []string{"sequential", "shuffled", "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "exponential", "popularity", "counting"}
 
 // Scan says how long scans are.

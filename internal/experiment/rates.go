@@ -128,7 +128,8 @@ func (p Phase) Intervals() (all []Interval) {
 			n = 1
 		}
 		for k := range n {
-			all = append(all, Interval{Stretch: i, From: s.From + (s.To-s.From)*k/n, To: s.From + (s.To-s.From)*(k+1)/n})
+			all = append(all, Interval{Stretch: i, From: s.From + (s.To-s.From)*k/n,
+				To: s.From + (s.To-s.From)*(k+1)/n})
 		}
 	}
 	return all

@@ -167,7 +167,8 @@ func IsLoopback(endpoint string) bool {
 		return address.Unmap().IsLoopback()
 	}
 	addresses, err := net.LookupIP(name)
-	return err == nil && len(addresses) > 0 && !slices.ContainsFunc(addresses, func(ip net.IP) bool { return !ip.IsLoopback() })
+	return err == nil && len(addresses) > 0 && !slices.ContainsFunc(addresses,
+		func(ip net.IP) bool { return !ip.IsLoopback() })
 }
 
 // ServersMax is how many servers may make one store: each is a process, and their addresses are those
@@ -180,13 +181,14 @@ var ErrNoProgram = errors.New("no program")
 // Program is what an experiment asks of a server that Assay can start. Package server makes it.
 type Program struct {
 	Options    []store.Option
-	Make       string                    // how it is built of its source; "": not known
-	Makes      []string                  // what that makes
-	AnySetting bool                      // it takes settings by its own names
-	InMemory   bool                      // it keeps nothing in files
-	Roams      func(count int) bool      // clients of so many servers connect to the addresses that these tell them; nil: they don't
-	Check      func(count int) error     // why so many can't be started as one store
-	Find       func(binary string) error // why it, or the binary that is named, is not on this machine
+	Make       string   // how it is built of its source; "": not known
+	Makes      []string // what that makes
+	AnySetting bool     // it takes settings by its own names
+	InMemory   bool     // it keeps nothing in files
+	// clients of so many servers connect to the addresses that these tell them; nil: they don't
+	Roams func(count int) bool
+	Check func(count int) error     // why so many can't be started as one store
+	Find  func(binary string) error // why it, or the binary that is named, is not on this machine
 
 	// Tell asks it, or the binary that is named, what it is: "valkey", "9.1.2".
 	Tell func(binary string) (product, version string, err error)

@@ -12,7 +12,8 @@ import (
 func TestSpansOfAStaircase(t *testing.T) {
 	const second = time.Second
 	steps := []ThreadStep{{2, second}, {4, second}, {1, second}, {3, second}}
-	want := []trace.WorkSpan{{}, {UntilNS: 2e9}, {FromNS: 1e9, UntilNS: 2e9}, {FromNS: 1e9, UntilNS: 2e9}, {FromNS: 3e9}, {FromNS: 3e9}}
+	want := []trace.WorkSpan{{}, {UntilNS: 2e9}, {FromNS: 1e9, UntilNS: 2e9}, {FromNS: 1e9, UntilNS: 2e9},
+		{FromNS: 3e9}, {FromNS: 3e9}}
 	if got := Spans(steps, false); !slices.Equal(got, want) {
 		t.Errorf("spans %+v, want %+v", got, want)
 	}

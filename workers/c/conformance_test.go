@@ -61,7 +61,8 @@ func (e engine) name() string {
 
 func (e engine) test(t *testing.T, b *build) {
 	target := storetest.Target{
-		Command: []string{b.worker(t, e.program)}, Driver: e.driver, Options: e.options, TempDir: t.TempDir(), Changes: e.changes, Brief: !long(),
+		Command: []string{b.worker(t, e.program)}, Driver: e.driver, Options: e.options, TempDir: t.TempDir(),
+		Changes: e.changes, Brief: !long(),
 	}
 	if e.options["compression"] != "" && !long() {
 		// Tokyo Cabinet gives the processor away at each operation on compressed records, so that the

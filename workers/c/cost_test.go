@@ -60,12 +60,14 @@ func (w timing) worker(t *testing.T, directory string, use func(*conductor.Worke
 			t.Error(err)
 		}
 	}()
-	open := &control.Open{Driver: w.driver, Directory: directory, Durability: w.durability, Handles: w.handles, Options: w.options, Threads: w.threads}
+	open := &control.Open{Driver: w.driver, Directory: directory, Durability: w.durability, Handles: w.handles,
+		Options: w.options, Threads: w.threads}
 	if err := process.Call(control.Request{Command: control.CommandOpen, Open: open}, costTimeout, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.columns) > 0 {
-		if err := process.Call(control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: w.columns}}, costTimeout, nil); err != nil {
+		if err := process.Call(control.Request{Command: control.CommandDefine,
+			Define: &control.Define{Columns: w.columns}}, costTimeout, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +80,8 @@ func (w timing) worker(t *testing.T, directory string, use func(*conductor.Worke
 // load returns ns a record, by the clock.
 func (w timing) load(t *testing.T, process *conductor.Worker) float64 {
 	t.Helper()
-	each, _ := w.phase(t, process, trace.Spec{Load: true, Records: w.records, Fresh: w.records, Order: trace.Order{Distribution: trace.Sequential},
+	each, _ := w.phase(t, process, trace.Spec{Load: true, Records: w.records, Fresh: w.records,
+		Order: trace.Order{Distribution: trace.Sequential},
 		Sizes: w.sizes(), Threads: 1}, control.Prepare{Phase: "load", ZeroVersions: true})
 	return each
 }
@@ -88,7 +91,8 @@ func (w timing) timed(t *testing.T, process *conductor.Worker) (clock, processor
 	t.Helper()
 	records, length := max(w.records, costRecords), costLength
 	spec := trace.Spec{Mix: []trace.Share{{Operation: w.operation, Weight: 1}}, Records: records, Fresh: records,
-		Order: trace.Order{Distribution: cmp.Or(w.order, trace.Uniform)}, Sizes: w.sizes(), Threads: w.threads, ThreadEntries: 1 << 20, TimedEvery: w.timedEvery, Seed: 1}
+		Order: trace.Order{Distribution: cmp.Or(w.order, trace.Uniform)}, Sizes: w.sizes(), Threads: w.threads,
+		ThreadEntries: 1 << 20, TimedEvery: w.timedEvery, Seed: 1}
 	if w.laps > 0 {
 		spec.ThreadEntries, spec.Limit, length = int(records), records*w.laps, costTimeout
 	}
@@ -103,7 +107,8 @@ func (w timing) nsEach(t *testing.T, directory string) (clock, processor float64
 	return clock, processor
 }
 
-func (w timing) phase(t *testing.T, process *conductor.Worker, s trace.Spec, p control.Prepare) (clock, processor float64) {
+func (w timing) phase(t *testing.T, process *conductor.Worker, s trace.Spec, p control.Prepare) (clock,
+	processor float64) {
 	t.Helper()
 	file, err := trace.Generate(s)
 	if err != nil {
@@ -115,7 +120,8 @@ func (w timing) phase(t *testing.T, process *conductor.Worker, s trace.Spec, p c
 	if p.Keys.Format == "" {
 		p.Keys = keyval.KeyShape{Format: keyval.Binary, Bytes: 16}
 	}
-	p.Values = keyval.ValueShape{PoolBytes: 256 << 10, PoolSeed: 1, RepeatedPermille: 500, LengthMax: w.sizes()[0].Bytes, TrialTag: 7}
+	p.Values = keyval.ValueShape{PoolBytes: 256 << 10, PoolSeed: 1, RepeatedPermille: 500,
+		LengthMax: w.sizes()[0].Bytes, TrialTag: 7}
 	if err := file.Write(p.Trace); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +130,8 @@ func (w timing) phase(t *testing.T, process *conductor.Worker, s trace.Spec, p c
 		t.Fatal(err)
 	}
 	defer c.Unmap()
-	if err := process.Call(control.Request{Command: control.CommandPrepare, Prepare: &p}, costTimeout, nil); err != nil {
+	if err := process.Call(control.Request{Command: control.CommandPrepare, Prepare: &p}, costTimeout,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	var ran control.Ran
@@ -195,7 +202,8 @@ func TestRateBesideBareLoops(t *testing.T) {
 	} {
 		for _, operation := range []trace.Operation{trace.Read, trace.Update} {
 			t.Run(e.driver+"/"+operation.String(), func(t *testing.T) {
-				w := timing{program: plain.worker(t, e.program), driver: e.driver, durability: store.D1, handles: e.handles, options: e.options,
+				w := timing{program: plain.worker(t, e.program), driver: e.driver, durability: store.D1,
+					handles: e.handles, options: e.options,
 					operation: operation, threads: 1, records: costRecords}
 				bare := plain.tool(t, filepath.Join(plain.folder, "bare-"+e.program), "bare-"+e.program)
 				directory := t.TempDir()
@@ -219,7 +227,8 @@ func TestRateBesideBareLoops(t *testing.T) {
 				for name, ours := range map[string]turns{"all timed": all, "one in 100 timed": some} {
 					rate, processor := ratio(theirs.clock, ours.clock), ratio(theirs.processor, ours.processor)
 					t.Logf("bare loop %.0f ns, worker, %s, %.0f ns: %.1f %% of its rate (%.1f to %.1f); of processor time %.1f %% (%.1f to %.1f)",
-						median(theirs.clock), name, median(ours.clock), 100*rate.Value, 100*rate.Interval.Low, 100*rate.Interval.High,
+						median(theirs.clock), name, median(ours.clock), 100*rate.Value, 100*rate.Interval.Low,
+						100*rate.Interval.High,
 						100*processor.Value, 100*processor.Interval.Low, 100*processor.Interval.High)
 					if rate.Interval.High < rateLeast {
 						t.Errorf("the worker reaches %.1f %% of a bare loop's rate", 100*rate.Value)
@@ -239,7 +248,8 @@ func (s *turns) add(clock, processor float64) {
 
 func bareNS(t *testing.T, program, directory string, operation trace.Operation) (clock, processor float64) {
 	t.Helper()
-	output, err := exec.Command(program, directory, fmt.Sprint(costRecords), fmt.Sprint(costLength.Seconds()), operation.String()).Output()
+	output, err := exec.Command(program, directory, fmt.Sprint(costRecords), fmt.Sprint(costLength.Seconds()),
+		operation.String()).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,8 @@ func TestCountersMove(t *testing.T) {
 			began := time.Now()
 			names, _, after := counted(t, test.engine, test.class, roundLength)
 			still := func(name string) bool { return !(after[name] > 0) }
-			for length := 4 * roundLength; slices.ContainsFunc(test.moving, still) && length < 2*time.Minute; length *= 4 {
+			for length := 4 * roundLength; slices.ContainsFunc(test.moving, still) &&
+				length < 2*time.Minute; length *= 4 {
 				names, _, after = counted(t, test.engine, test.class, length) // others kept the machine busy
 			}
 			most := float64(backgroundThreads * time.Since(began))
@@ -103,10 +104,12 @@ const roundLength = 1500 * time.Millisecond
 
 // counted runs a phase, and returns the counters' names, sorted, their values in the last round, and
 // what the store tells when asked after the phase.
-func counted(t *testing.T, e engine, class store.Durability, length time.Duration) (names []string, told []float64, after map[string]float64) {
+func counted(t *testing.T, e engine, class store.Durability, length time.Duration) (names []string, told []float64,
+	after map[string]float64) {
 	t.Helper()
-	worker := openedAs(t, plain.worker(t, e.program), &control.Open{Driver: e.driver, Directory: t.TempDir(), Durability: class,
-		Handles: control.HandlesPerThread, Options: e.options, Threads: 1})
+	worker := openedAs(t, plain.worker(t, e.program), &control.Open{Driver: e.driver, Directory: t.TempDir(),
+		Durability: class,
+		Handles:    control.HandlesPerThread, Options: e.options, Threads: 1})
 	c, prepared := prepared(t, worker, func(p *control.Prepare) { p.DeadlineNS = int64(length) })
 	if err := worker.Call(control.Request{Command: control.CommandRun}, costTimeout, nil); err != nil {
 		t.Fatal(err)

@@ -121,7 +121,8 @@ func describedAbilities(t *testing.T) []string {
 			Abilities map[string]bool `json:"abilities"`
 		} `json:"drivers"`
 	}
-	if err := worker.Call(control.Request{Command: control.CommandDescribe}, costTimeout, &described); err != nil || len(described.Drivers) != 1 {
+	if err := worker.Call(control.Request{Command: control.CommandDescribe}, costTimeout, &described); err != nil ||
+		len(described.Drivers) != 1 {
 		t.Fatalf("the null worker describes %d drivers: %v", len(described.Drivers), err)
 	}
 	return slices.Collect(maps.Keys(described.Drivers[0].Abilities))

@@ -85,7 +85,8 @@ func (o *optionsTest) open(d store.Description, options map[string]string) (map[
 	}
 	defer os.RemoveAll(directory)
 	var opened control.Opened
-	open := &control.Open{Driver: d.Name, Directory: directory, Durability: d.Durability[0].Class, Handles: control.HandlesShared, Options: options, Threads: 1}
+	open := &control.Open{Driver: d.Name, Directory: directory, Durability: d.Durability[0].Class,
+		Handles: control.HandlesShared, Options: options, Threads: 1}
 	if err := o.call(control.Request{Command: control.CommandOpen, Open: open}, &opened); err != nil {
 		return nil, err
 	}
@@ -182,7 +183,8 @@ func follows(option store.Option, name string, taken map[string]map[string]strin
 
 // isPower says whether told is 2 to the power of asked: records are aligned to 2^apow bytes.
 func isPower(asked *big.Int, told *big.Rat) bool {
-	return asked.Sign() >= 0 && asked.IsInt64() && asked.Int64() < 64 && told.Cmp(new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(asked.Int64())))) == 0
+	return asked.Sign() >= 0 && asked.IsInt64() && asked.Int64() < 64 &&
+		told.Cmp(new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(asked.Int64())))) == 0
 }
 
 // amount reads a whole number, a number of bytes, or a duration in ns; nil: it is none.

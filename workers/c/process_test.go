@@ -20,7 +20,8 @@ import (
 // opened starts a worker and opens a store of one thread in a fresh directory.
 func opened(t *testing.T, program, driver string, options map[string]string) *conductor.Worker {
 	t.Helper()
-	return openedAs(t, program, &control.Open{Driver: driver, Directory: t.TempDir(), Durability: store.D1, Handles: control.HandlesPerThread,
+	return openedAs(t, program, &control.Open{Driver: driver, Directory: t.TempDir(), Durability: store.D1,
+		Handles: control.HandlesPerThread,
 		Options: options, Threads: 1})
 }
 
@@ -46,7 +47,8 @@ func preparation(folder string) *control.Prepare {
 }
 
 // prepared prepares a phase of one thread that puts the same records again and again.
-func prepared(t *testing.T, worker *conductor.Worker, change func(*control.Prepare)) (*counters.File, control.Prepared) {
+func prepared(t *testing.T, worker *conductor.Worker, change func(*control.Prepare)) (*counters.File,
+	control.Prepared) {
 	t.Helper()
 	file := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Upsert}, Threads: make([]trace.Thread, 1)}
 	file.Amounts[0] = 100
@@ -69,7 +71,8 @@ func prepared(t *testing.T, worker *conductor.Worker, change func(*control.Prepa
 		}
 	})
 	var result control.Prepared
-	if err := worker.Call(control.Request{Command: control.CommandPrepare, Prepare: p}, costTimeout, &result); err != nil {
+	if err := worker.Call(control.Request{Command: control.CommandPrepare, Prepare: p}, costTimeout,
+		&result); err != nil {
 		t.Fatal(err)
 	}
 	return c, result
@@ -83,8 +86,9 @@ func TestOneThreadSurvivesKill(t *testing.T) {
 	} {
 		for _, class := range []store.Durability{store.D1, store.D3} {
 			t.Run(e.driver+"/"+string(class), func(t *testing.T) {
-				program, open := plain.worker(t, e.program), &control.Open{Driver: e.driver, Directory: t.TempDir(), Durability: class,
-					Handles: control.HandlesPerThread, Threads: 1}
+				program, open := plain.worker(t, e.program), &control.Open{Driver: e.driver, Directory: t.TempDir(),
+					Durability: class,
+					Handles:    control.HandlesPerThread, Threads: 1}
 				writer := openedAs(t, program, open)
 				c, _ := prepared(t, writer, func(*control.Prepare) {})
 				if _, err := writer.Send(control.Request{Command: control.CommandRun}); err != nil {
@@ -104,7 +108,8 @@ func TestOneThreadSurvivesKill(t *testing.T) {
 					// Entry i is written once a lap: the last acknowledged time, or the one that
 					// was under way.
 					last := (acknowledged-1-uint64(i))/100*100 + uint64(i)
-					if version != keyval.Version(1, 0, last) && !(attempted > acknowledged && version == keyval.Version(1, 0, last+100)) {
+					if version != keyval.Version(1, 0, last) && !(attempted > acknowledged &&
+						version == keyval.Version(1, 0, last+100)) {
 						t.Fatalf("of %d acknowledged writes, index %d holds version %#x, expected sequence %d", acknowledged, i, version, last)
 					}
 				}
@@ -116,7 +121,8 @@ func TestOneThreadSurvivesKill(t *testing.T) {
 // readBack returns the version of each of the hundred records that prepared's phase puts.
 func readBack(t *testing.T, worker *conductor.Worker) []uint64 {
 	t.Helper()
-	file := &trace.File{Groups: 1, Flags: trace.FlagRecordVersions, Operations: []trace.Operation{trace.Read}, Threads: make([]trace.Thread, 1)}
+	file := &trace.File{Groups: 1, Flags: trace.FlagRecordVersions, Operations: []trace.Operation{trace.Read},
+		Threads: make([]trace.Thread, 1)}
 	for i := range uint64(100) {
 		file.Threads[0].Entries = append(file.Threads[0].Entries, trace.MakeEntry(trace.Read, i, 0, false))
 	}
@@ -168,7 +174,8 @@ func TestEndOfInputInAPhase(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := c.Sample(false)
-	if c.State() != counters.Ended || total.Attempted[0] != total.Acknowledged[0] || total.Totals[0].Outcomes[counters.OK] != total.Acknowledged[0] {
+	if c.State() != counters.Ended || total.Attempted[0] != total.Acknowledged[0] ||
+		total.Totals[0].Outcomes[counters.OK] != total.Acknowledged[0] {
 		t.Errorf("state %d, %d attempted, %d acknowledged, %v", c.State(), total.Attempted[0], total.Acknowledged[0], total.Totals[0].Outcomes)
 	}
 }

@@ -30,7 +30,8 @@ func TestReadmeNamesEveryDriver(t *testing.T) {
 			}
 			t.Cleanup(worker.Kill)
 			var described control.Described
-			if err := worker.Call(control.Request{Command: control.CommandDescribe}, costTimeout, &described); err != nil {
+			if err := worker.Call(control.Request{Command: control.CommandDescribe}, costTimeout,
+				&described); err != nil {
 				t.Fatal(err)
 			}
 			for _, d := range described.Drivers {

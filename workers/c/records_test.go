@@ -156,7 +156,8 @@ func (p phase) prepare(t *testing.T, worker *conductor.Worker) (*counters.File, 
 			t.Error(err)
 		}
 	})
-	return c, classOf(t, worker.Call(control.Request{Command: control.CommandPrepare, Prepare: prepare}, costTimeout, nil))
+	return c, classOf(t, worker.Call(control.Request{Command: control.CommandPrepare, Prepare: prepare},
+		costTimeout, nil))
 }
 
 // run does the phase and returns what was counted for each operation.
@@ -227,7 +228,8 @@ func TestQueriesFindWhatWasStored(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", table.driver, class, name), func(t *testing.T) {
 					t.Parallel()
 					worker := plain.worker(t, table.program)
-					open := &control.Open{Driver: table.driver, Directory: t.TempDir(), Durability: class, Handles: control.HandlesPerThread, Threads: 1}
+					open := &control.Open{Driver: table.driver, Directory: t.TempDir(), Durability: class,
+						Handles: control.HandlesPerThread, Threads: 1}
 					loading := *open
 					loading.Durability = store.D1 // as a run does it: in D3 each record is synced
 					testQueries(t, openedAs(t, worker, &loading), open, fmt.Sprintf(news, indexes))
@@ -260,20 +262,24 @@ func testQueries(t *testing.T, worker *conductor.Worker, open *control.Open, def
 	for column := range columnProof {
 		checkColumn(t, worker, 2+column, column)
 	}
-	remove := phase{number: 20, entries: append(each(trace.Delete, 0, 0, 1), each(trace.Count, 1, 0)...), amounts: map[int]uint32{1: newsQuery(columnCategory, 1)}}
+	remove := phase{number: 20, entries: append(each(trace.Delete, 0, 0, 1), each(trace.Count, 1, 0)...),
+		amounts: map[int]uint32{1: newsQuery(columnCategory, 1)}}
 	if total := remove.run(t, worker)[trace.Count]; total.Items != newsPerCategory-2 {
 		t.Errorf("after two deletes, a category has %d records", total.Items)
 	}
 	reopen()
 	mustDefine(definition)
-	again := phase{number: 21, entries: each(trace.Query, 0, 60, 0), amounts: map[int]uint32{0: newsQuery(columnCategory, 100)}}
+	again := phase{number: 21, entries: each(trace.Query, 0, 60, 0),
+		amounts: map[int]uint32{0: newsQuery(columnCategory, 100)}}
 	again.change = func(p *control.Prepare) { p.Verify = false } // the versions are of phases before close
-	if total := again.run(t, worker)[trace.Query]; total.Items != 2*newsPerCategory-2 || total.Outcomes[counters.OK] != 2 {
+	if total := again.run(t, worker)[trace.Query]; total.Items != 2*newsPerCategory-2 ||
+		total.Outcomes[counters.OK] != 2 {
 		t.Errorf("after a reopen: %d records, %v", total.Items, total.Outcomes)
 	}
 	reopen()
 	mustDefine(strings.Replace(definition, `"constant":"1"`, `"constant":"2"`, 1))
-	other := phase{number: 22, entries: append(each(trace.Query, 0, 60), each(trace.Read, 0, 60)...), amounts: again.amounts}
+	other := phase{number: 22, entries: append(each(trace.Query, 0, 60), each(trace.Read, 0, 60)...),
+		amounts: again.amounts}
 	for o, total := range other.run(t, worker) {
 		if total.Outcomes[counters.Wrong] != 1 {
 			t.Errorf("%v of a record that has another constant: %v", o, total.Outcomes)
@@ -288,7 +294,8 @@ func testQueries(t *testing.T, worker *conductor.Worker, open *control.Open, def
 // not there.
 func checkColumn(t *testing.T, worker *conductor.Worker, number, column int) {
 	t.Helper()
-	indexes := []uint64{0, newsPerCategory - 1, newsPerCategory, 7*newsPerCategory - 1, 7 * newsPerCategory, newsRecords - 1, newsUnknownIndex}
+	indexes := []uint64{0, newsPerCategory - 1, newsPerCategory, 7*newsPerCategory - 1, 7 * newsPerCategory,
+		newsRecords - 1, newsUnknownIndex}
 	p := phase{number: number, entries: append(each(trace.Query, 0, indexes...), each(trace.Count, 1, indexes...)...),
 		amounts: map[int]uint32{0: newsQuery(column, newsQueryLimit), 1: newsQuery(column, 1)}}
 	totals := p.run(t, worker)
@@ -300,7 +307,8 @@ func checkColumn(t *testing.T, worker *conductor.Worker, number, column int) {
 	}
 	for o, items := range map[trace.Operation]uint64{trace.Query: limited, trace.Count: counted} {
 		total := totals[o]
-		if total.Outcomes[counters.OK] != found || total.Outcomes[counters.Miss] != uint64(len(indexes))-found || total.Items != items {
+		if total.Outcomes[counters.OK] != found || total.Outcomes[counters.Miss] != uint64(len(indexes))-found ||
+			total.Items != items {
 			t.Errorf("column %d, %v: %v and %d items; expected %d ok, the rest miss, and %d items", column, o, total.Outcomes, total.Items, found, items)
 		}
 	}
@@ -378,7 +386,8 @@ func TestAQueryThatFindsNothingIsLost(t *testing.T) {
 	if class := define(t, worker, fmt.Sprintf(news, tokenIndexes)); class != "" {
 		t.Fatal(class)
 	}
-	p := phase{entries: append(each(trace.Query, 0, 5), each(trace.Count, 1, 5)...), amounts: map[int]uint32{0: newsQuery(columnTags, 1), 1: newsQuery(columnTitle, 1)}}
+	p := phase{entries: append(each(trace.Query, 0, 5), each(trace.Count, 1, 5)...),
+		amounts: map[int]uint32{0: newsQuery(columnTags, 1), 1: newsQuery(columnTitle, 1)}}
 	for o, total := range p.run(t, worker) {
 		if total.Outcomes[counters.Lost] != 1 {
 			t.Errorf("%v in an empty table: %v", o, total.Outcomes)
@@ -409,10 +418,12 @@ func TestWrongAnswersAreSeen(t *testing.T) {
 				if class := define(t, worker, fmt.Sprintf(news, "")); class != "" {
 					t.Fatal(class)
 				}
-				fill := phase{entries: each(trace.Insert, 0, 0, 1, 2, 3, newsPerCategory, newsPerCategory+1), change: func(p *control.Prepare) { p.ZeroVersions = true }}
+				fill := phase{entries: each(trace.Insert, 0, 0, 1, 2, 3, newsPerCategory, newsPerCategory+1),
+					change: func(p *control.Prepare) { p.ZeroVersions = true }}
 				fill.run(t, worker)
-				p := phase{number: 1, entries: each(trace.Query, 0, 1), amounts: map[int]uint32{0: newsQuery(columnCategory, 3)},
-					change: func(p *control.Prepare) { p.Verify = verify }}
+				p := phase{number: 1, entries: each(trace.Query, 0, 1),
+					amounts: map[int]uint32{0: newsQuery(columnCategory, 3)},
+					change:  func(p *control.Prepare) { p.Verify = verify }}
 				c, _ := p.prepare(t, worker)
 				call(t, worker, control.Request{Command: control.CommandRun})
 				outcome := want.blind
@@ -537,7 +548,8 @@ func TestQueriesAreChecked(t *testing.T) {
 					t.Fatalf("define: %s", class)
 				}
 			}
-			p := phase{entries: each(c.operation, 0, 1), amounts: map[int]uint32{0: c.amount}, change: func(p *control.Prepare) { p.Values.LengthMax = c.lengthMax }}
+			p := phase{entries: each(c.operation, 0, 1), amounts: map[int]uint32{0: c.amount},
+				change: func(p *control.Prepare) { p.Values.LengthMax = c.lengthMax }}
 			if _, class := p.prepare(t, worker); class != c.want {
 				t.Errorf("prepare: %q, expected %q", class, c.want)
 			}
@@ -555,15 +567,17 @@ func TestIndexesSurviveKill(t *testing.T) {
 			t.Run(table.driver+"/"+string(class), func(t *testing.T) {
 				t.Parallel()
 				program, definition := plain.worker(t, table.program), fmt.Sprintf(news, table.indexes)
-				open := &control.Open{Driver: table.driver, Directory: t.TempDir(), Durability: class, Handles: control.HandlesPerThread, Threads: 1}
+				open := &control.Open{Driver: table.driver, Directory: t.TempDir(), Durability: class,
+					Handles: control.HandlesPerThread, Threads: 1}
 				writer := openedAs(t, program, open)
 				if refused := define(t, writer, definition); refused != "" {
 					t.Fatal(refused)
 				}
-				c, refused := phase{entries: each(trace.Insert, 0, below(records)...), change: func(p *control.Prepare) {
-					of(p)
-					p.ZeroVersions = true
-				}}.prepare(t, writer)
+				c, refused := phase{entries: each(trace.Insert, 0, below(records)...),
+					change: func(p *control.Prepare) {
+						of(p)
+						p.ZeroVersions = true
+					}}.prepare(t, writer)
 				if refused != "" {
 					t.Fatal(refused)
 				}
@@ -583,8 +597,10 @@ func TestIndexesSurviveKill(t *testing.T) {
 				if refused := define(t, reader, definition); refused != "" {
 					t.Fatalf("define after the kill: %s", refused)
 				}
-				p := phase{number: 1, entries: each(trace.Query, 0, below(acknowledged)...), amounts: map[int]uint32{0: newsQuery(columnTitle, 2)}, change: of}
-				if total := p.run(t, reader)[trace.Query]; total.Outcomes[counters.OK] != acknowledged || total.Items != acknowledged {
+				p := phase{number: 1, entries: each(trace.Query, 0, below(acknowledged)...),
+					amounts: map[int]uint32{0: newsQuery(columnTitle, 2)}, change: of}
+				if total := p.run(t, reader)[trace.Query]; total.Outcomes[counters.OK] != acknowledged ||
+					total.Items != acknowledged {
 					t.Errorf("of %d acknowledged records, the index on title finds %d: %v", acknowledged, total.Items, total.Outcomes)
 				}
 			})
@@ -602,14 +618,16 @@ func TestIndexesInForceAreSettings(t *testing.T) {
 		"sqlite-c":           {"sqlite", orderedIndexes, map[string]string{"index_category": "ordered", "index_title": "ordered"}},
 	} {
 		t.Run(driver, func(t *testing.T) {
-			open := &control.Open{Driver: driver, Directory: t.TempDir(), Durability: store.D1, Handles: control.HandlesPerThread, Threads: 1}
+			open := &control.Open{Driver: driver, Directory: t.TempDir(), Durability: store.D1,
+				Handles: control.HandlesPerThread, Threads: 1}
 			worker := openedAs(t, plain.worker(t, c.program), open)
 			for _, when := range []string{"at first", "after a reopen"} {
 				if class := define(t, worker, fmt.Sprintf(news, c.indexes)); class != "" {
 					t.Fatalf("%s: %s", when, class)
 				}
 				var told control.Inspected
-				if err := worker.Call(control.Request{Command: control.CommandInspect}, costTimeout, &told); err != nil {
+				if err := worker.Call(control.Request{Command: control.CommandInspect}, costTimeout,
+					&told); err != nil {
 					t.Fatal(err)
 				}
 				maps.DeleteFunc(told.Settings, func(name, _ string) bool { return !strings.HasPrefix(name, "index_") })

@@ -47,7 +47,8 @@ func TestRateBesideVendorTools(t *testing.T) {
 			return keyval.Column{Name: name, Type: store.TextColumn, Sequence: &s}
 		}
 		w := timing{program: plain.worker(t, "tokyocabinet"), driver: "tokyocabinet-table", durability: store.D1, handles: control.HandlesShared,
-			operation: trace.Read, threads: 1, records: records, order: trace.Sequential, laps: 1, keys: keyval.KeyShape{Format: keyval.Decimal},
+			operation: trace.Read, threads: 1, records: records, order: trace.Sequential, laps: 1,
+			keys: keyval.KeyShape{Format: keyval.Decimal},
 			columns: []keyval.Column{text("str", keyval.Sequence{Add: 1}), text("num", keyval.Sequence{Add: 1}), text("type", keyval.Sequence{Modulo: 32, Add: 1}),
 				text("flag", keyval.Sequence{Prefix: "3,", Modulo: 20})}}
 		compareWithVendor(t, w, func(t *testing.T, directory string) (stored, read float64) {

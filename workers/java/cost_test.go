@@ -53,7 +53,8 @@ func costOf(t *testing.T, operation trace.Operation, verify bool, operations uin
 	}
 	call(control.Request{Command: control.CommandOpen, Open: &control.Open{Driver: "null-java", Durability: store.D0, Handles: control.HandlesShared, Threads: 1}}, nil)
 	spec := trace.Spec{Mix: []trace.Share{{Operation: operation, Weight: 1}}, Records: costRecords, Fresh: costRecords,
-		Order: trace.Order{Distribution: trace.Uniform}, Sizes: []trace.Size{{Bytes: costValueBytes, Weight: 1}}, Threads: 1,
+		Order: trace.Order{Distribution: trace.Uniform}, Sizes: []trace.Size{{Bytes: costValueBytes, Weight: 1}},
+		Threads:       1,
 		ThreadEntries: 1 << 16, Limit: operations, Seed: 1}
 	fastest := cost{processorNS: math.Inf(1)}
 	for number := range phases {
@@ -64,7 +65,8 @@ func costOf(t *testing.T, operation trace.Operation, verify bool, operations uin
 		folder := t.TempDir()
 		p := control.Prepare{Phase: "cost", Number: number + 1, Trace: filepath.Join(folder, "trace"), Counters: filepath.Join(folder, "counters"), Clock: "auto",
 			Verify: verify, Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
-			Values: keyval.ValueShape{PoolBytes: 256 << 10, PoolSeed: 1, RepeatedPermille: 500, LengthMax: costValueBytes, TrialTag: 7}}
+			Values: keyval.ValueShape{PoolBytes: 256 << 10, PoolSeed: 1, RepeatedPermille: 500,
+				LengthMax: costValueBytes, TrialTag: 7}}
 		if err := file.Write(p.Trace); err != nil {
 			t.Fatal(err)
 		}

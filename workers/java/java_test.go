@@ -105,7 +105,8 @@ var brief = []string{"binary-keys", "overwrite", "add", "compare-and-swap", "sca
 // ofStore are those of brief that another store can break: the others are about the worker's loop, which all share.
 var ofStore = []string{"binary-keys", "add", "compare-and-swap", "scan-order", "limits"}
 
-// ofWay are those for another way to the same store by the same client: writes and reads that succeed, and that conflict.
+// ofWay are those for another way to the same store by the same client: writes and reads that
+// succeed, and that conflict.
 var ofWay = []string{"add"}
 
 // ofValues are those for another form of values, whose versions are the store's and whose limit is another.
@@ -122,7 +123,8 @@ func conformance(t *testing.T, program, driver string, endpoints []string, optio
 func target(t *testing.T, program, driver string, endpoints []string, options map[string]string) storetest.Target {
 	t.Helper()
 	target := storetest.Target{
-		Command: append([]string{worker(built(t), program)}, quick...), Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
+		Command: append([]string{worker(built(t), program)}, quick...), Driver: driver, Endpoints: endpoints,
+		Options: options, TempDir: t.TempDir(),
 		Brief: !long(),
 	}
 	if !long() {
@@ -266,7 +268,10 @@ func TestJDBCConformance(t *testing.T) {
 						target.Rules = ofWay
 					}
 					if long() {
-						target.Cut = func(halted func()) error { return group.Cut(t.Context(), halted, servertest.Patience) }
+						target.Cut = func(halted func()) error {
+							return group.Cut(t.Context(), halted,
+								servertest.Patience)
+						}
 					}
 					storetest.Test(t, target)
 				})
@@ -292,7 +297,8 @@ func TestDocumentAndClusterConformance(t *testing.T) {
 		given     []store.Durability // the classes of the server; nil: all that the client claims
 		gaps      []string           // rules that the server breaks
 	}{
-		// The server keeps documents in memory; its gaps are those of TestMongoDBOnTheJavaServer, with the same client's protocol.
+		// The server keeps documents in memory; its gaps are those of TestMongoDBOnTheJavaServer,
+		// with the same client's protocol.
 		"mongodb-java": {program: "mongodb", options: map[string]string{"operation_timeout": "300s", "flush_at_open": "true"}, given: []store.Durability{store.D0},
 			gaps: []string{"abilities", "explain", "modify"}, endpoints: func(t *testing.T) []string { return start(t, mongojava.Program, store.D0) }},
 		// A node takes half a minute to start, and 1 GB.
@@ -323,7 +329,8 @@ func TestDocumentAndClusterConformance(t *testing.T) {
 			target := target(t, c.program, driver, c.endpoints(t), c.options)
 			target.Durability = c.given
 			if long() {
-				target.Rules = slices.DeleteFunc(storetest.RuleNames(), func(rule string) bool { return slices.Contains(c.gaps, rule) })
+				target.Rules = slices.DeleteFunc(storetest.RuleNames(),
+					func(rule string) bool { return slices.Contains(c.gaps, rule) })
 			}
 			storetest.Test(t, target)
 		})

@@ -45,7 +45,8 @@ func Tell(settings map[string]string, blocks bool) {
 // later than that.
 const slice = 50 * time.Millisecond
 
-// Conn is a connection by TCP or to a Unix socket. As with package net, one goroutine may read while another writes, and
+// Conn is a connection by TCP or to a Unix socket. As with package net, one goroutine may read
+// while another writes, and
 // all methods may be called at once.
 type Conn struct {
 	descriptor    int
@@ -88,7 +89,10 @@ func take(c plain) (*Conn, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	descriptor, copyErr := -1, error(nil)
-	if err = raw.Control(func(fd uintptr) { descriptor, copyErr = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); err == nil {
+	if err = raw.Control(func(fd uintptr) {
+		descriptor, copyErr = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC,
+			0)
+	}); err == nil {
 		err = copyErr
 	}
 	b := &Conn{descriptor: descriptor, local: c.LocalAddr(), remote: c.RemoteAddr(), network: c.LocalAddr().Network()}

@@ -125,7 +125,8 @@ func (d *Dialect) Plain(table string) Layout {
 
 // Records is a table of records with columns. The key's column has a name that no column of a
 // record can have.
-func (d *Dialect) Records(table string, columns []store.Column, indexes []store.Index, queries []store.Query) (Layout, error) {
+func (d *Dialect) Records(table string, columns []store.Column, indexes []store.Index,
+	queries []store.Query) (Layout, error) {
 	l := Layout{Dialect: d, Table: table, Key: d.name("#key"), Columns: append([]store.Column{}, columns...), Queries: queries}
 	for _, index := range indexes {
 		if index.Kind != store.OrderedIndex && (index.Kind != store.TokenIndex || d.TokenIndex == nil) {

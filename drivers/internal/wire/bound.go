@@ -39,7 +39,8 @@ func Refuse(length, most int64) error {
 // Guard returns a connection for a library that reads answers of any length: reads fail once more
 // has come since the last write than the bound allows, or once an answer's first bytes announce more:
 // the library would have memory for all of it. It is for clients whose every answer is of one
-// record, or of as many as [Bound.ExpectMany] says. Libraries look for syscall.Conn, to see whether the other end has hung up.
+// record, or of as many as [Bound.ExpectMany] says. Libraries look for syscall.Conn, to see whether
+// the other end has hung up.
 func (b *Bound) Guard(c net.Conn, announced func(answer []byte) int64) net.Conn {
 	g := &guarded{Conn: c, bound: b, announced: announced}
 	if socket, is := c.(syscall.Conn); is {

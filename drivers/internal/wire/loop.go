@@ -83,7 +83,8 @@ const dialsAtOnce = 16
 // NewLoop connects each speaker. At most pipeline operations are on each one's way.
 func NewLoop(speakers []Speaker, pipeline int) (l *Loop, err error) {
 	l = &Loop{lanes: make([]lane, len(speakers)), epoll: -1, wake: -1, base: time.Now(),
-		events: make([]unix.EpollEvent, min(len(speakers)+1, 256)), answer: make([]byte, answerBytes), dialled: make(chan dialled, len(speakers))}
+		events: make([]unix.EpollEvent, min(len(speakers)+1, 256)), answer: make([]byte, answerBytes),
+		dialled: make(chan dialled, len(speakers))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())

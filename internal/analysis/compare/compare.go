@@ -138,7 +138,8 @@ func Runs(runs []*record.Run, o Options, criteria ...Criterion) (*Comparison, er
 		return nil, errors.New("a comparison needs at least two runs")
 	}
 	if len(runs) > 2 {
-		runs = slices.SortedStableFunc(slices.Values(runs), func(a, b *record.Run) int { return a.Header.Created.Compare(b.Header.Created) })
+		runs = slices.SortedStableFunc(slices.Values(runs),
+			func(a, b *record.Run) int { return a.Header.Created.Compare(b.Header.Created) })
 	}
 	var sides []string
 	var tables [][]*facts.Table
@@ -157,7 +158,8 @@ func Runs(runs []*record.Run, o Options, criteria ...Criterion) (*Comparison, er
 	c := newComparer(sides, criteria)
 	c.earlier = o.Earlier
 	if len(o.Earlier) > 0 {
-		c.made.Notes = append(c.made.Notes, finding.New(finding.CompareEarlierParams{Pairs: len(o.Earlier), Spread: rootMean(o.Earlier)}))
+		c.made.Notes = append(c.made.Notes, finding.New(finding.CompareEarlierParams{Pairs: len(o.Earlier),
+			Spread: rootMean(o.Earlier)}))
 	}
 	if differ := c.noteDifferences(runs); !o.AcrossMachines {
 		c.apart = differ

@@ -104,7 +104,8 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := compared(t, c.old, c.new)
 			at := slices.IndexFunc(got.Skipped, func(s compare.Skipped) bool { return strings.HasPrefix(s.Phase, "put") })
-			if at < 0 || got.Skipped[at].Why.Code != c.code || !strings.Contains(finding.Text(got.Skipped[at].Why), c.says) {
+			if at < 0 || got.Skipped[at].Why.Code != c.code || !strings.Contains(finding.Text(got.Skipped[at].Why),
+				c.says) {
 				t.Errorf("%+v", got.Skipped)
 			}
 			if got.Outcome != compare.Inconclusive {
@@ -113,7 +114,9 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 		})
 	}
 	never := another(3, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })
-	if got := compared(t, never, another(9, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })); len(got.Skipped) > 0 || got.Outcome != compare.NoRegression {
+	if got := compared(t, never, another(9,
+		func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })); len(got.Skipped) > 0 ||
+		got.Outcome != compare.NoRegression {
 		t.Errorf("what neither side supports is no part of it: %s %+v", got.Outcome, got.Skipped)
 	}
 }
@@ -332,11 +335,13 @@ func TestLimits(t *testing.T) {
 	// Of two runs, a limit is held against the newer.
 	slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 })
 	limit := criteria(t, fmt.Sprintf("rate < %.0f", *at.Values[0].Low*0.9))
-	if got, err := compare.Runs([]*record.Run{run, another(98, func(*recordtest.Shape) {})}, compare.Options{}, limit...); err != nil || got.Outcome != compare.NoRegression {
+	if got, err := compare.Runs([]*record.Run{run, another(98, func(*recordtest.Shape) {})}, compare.Options{},
+		limit...); err != nil || got.Outcome != compare.NoRegression {
 		t.Errorf("the same again: %v %v", got.Outcome, err)
 	}
 	halved := criteria(t, fmt.Sprintf("rate < %.0f", 0.8*rateOf(run, slower)))
-	if got, err := compare.Runs([]*record.Run{run, slower}, compare.Options{}, halved...); err != nil || got.Outcome != compare.Regression {
+	if got, err := compare.Runs([]*record.Run{run, slower}, compare.Options{}, halved...); err != nil ||
+		got.Outcome != compare.Regression {
 		t.Errorf("half as fast: %v %v", got.Outcome, err)
 	}
 }
@@ -491,7 +496,8 @@ func TestCompareRuns_of_two_machines(t *testing.T) {
 			if got, err := compare.Runs(runs, compare.Options{}, criteria...); err != nil || got.Outcome != compare.Inconclusive || outcomeOf(got, "put", "elm", "rate") == compare.Regression {
 				t.Errorf("another %s: %+v, %v", name, got, err)
 			}
-			if got, err := compare.Runs(runs, compare.Options{AcrossMachines: true}, criteria...); err != nil || got.Outcome != compare.Regression {
+			if got, err := compare.Runs(runs, compare.Options{AcrossMachines: true}, criteria...); err != nil ||
+				got.Outcome != compare.Regression {
 				t.Errorf("another %s, across: %+v, %v", name, got, err)
 			}
 		}

@@ -141,7 +141,8 @@ func (c *comparer) judgeCriteria() {
 	}
 	switch {
 	case failed > 0:
-		m.Outcome, m.Verdict = Regression, finding.New(finding.CompareCriteriaFailedParams{Failed: failed, Criteria: texts})
+		m.Outcome, m.Verdict = Regression, finding.New(finding.CompareCriteriaFailedParams{Failed: failed,
+			Criteria: texts})
 	case open > 0 || len(m.Skipped) > 0:
 		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open,
 			Deciding: c.deciding(blocks)})

@@ -33,7 +33,8 @@ func Limits(run *record.Run, criteria ...Criterion) (*Comparison, error) {
 	c := newComparer([]string{cmp.Or(run.Directory, run.Header.ID)}, criteria)
 	for _, t := range tables {
 		for _, r := range t.Rows {
-			if r.Role == plan.Measured && c.canCompare(t, []*facts.Row{r}, Skipped{Arm: r.Arm, Cell: cellName(t), Phase: t.Phase}) {
+			if r.Role == plan.Measured && c.canCompare(t, []*facts.Row{r}, Skipped{Arm: r.Arm, Cell: cellName(t),
+				Phase: t.Phase}) {
 				c.addLimited(t, r)
 			}
 		}
@@ -54,7 +55,8 @@ func (c *comparer) addLimited(t *facts.Table, r *facts.Row) {
 		if e.Value == 0 {
 			continue
 		}
-		row := ComparisonRow{Arm: r.Arm, Cell: cellName(t), Class: t.Class, Phase: t.Phase, Metric: m.name, Values: []facts.Estimate{e}, Outcome: NoRegression}
+		row := ComparisonRow{Arm: r.Arm, Cell: cellName(t), Class: t.Class, Phase: t.Phase, Metric: m.name,
+			Values: []facts.Estimate{e}, Outcome: NoRegression}
 		for _, criterion := range c.made.Criteria {
 			if criterion.Metric == m.name {
 				row.Outcome = worseOf(row.Outcome, criterion.outcome(&e))

@@ -67,7 +67,8 @@ func clockOf(t *facts.Table) string {
 // endsByTime says whether a phase ended by its time: it has no number of operations, or these were not
 // all done.
 func endsByTime(t *facts.Table, p experiment.Phase) bool {
-	return p.Operations == 0 || slices.ContainsFunc(t.Recorded(p.Name), func(r *record.Phase) bool { return r.EndedBy == record.EndedDuration })
+	return p.Operations == 0 || slices.ContainsFunc(t.Recorded(p.Name),
+		func(r *record.Phase) bool { return r.EndedBy == record.EndedDuration })
 }
 
 // workDifferences are sentences' ends: what differs, with both values.

@@ -84,7 +84,8 @@ type table struct {
 // Read reads a time series. The first line names the columns: time_s (seconds, increasing, at
 // the end of each sample), rate (per second), and optionally records, bytes (stored at that time)
 // and any resources; one that begins with "engine." is a counter of the store. Fields are separated
-// by commas, semicolons or tabs; or it is JSON, or what a known tool prints. An empty cell, or a mark for "not measured", is NaN.
+// by commas, semicolons or tabs; or it is JSON, or what a known tool prints. An empty cell, or a
+// mark for "not measured", is NaN.
 //
 // notes say what was left out or guessed. An error names line and column.
 func Read(r io.Reader, as Columns) (s series.Series, notes []string, err error) {
@@ -179,7 +180,8 @@ func newTable(g *guessed, as Columns) (*table, error) {
 		return nil, g.lacking(as, noTime, noRate)
 	}
 	for _, known := range meanings[2:] {
-		if near := g.nearest(known.parts, func(int) bool { return true }); near >= 0 && !slices.Contains(t.names, known.name) && near != t.at[1] {
+		if near := g.nearest(known.parts, func(int) bool { return true }); near >= 0 && !slices.Contains(t.names,
+			known.name) && near != t.at[1] {
 			t.note("there is no column %q; rename %q, if that is it", known.name, format.Clean(g.names[near]))
 		}
 	}

@@ -58,7 +58,8 @@ func TestRead_takes_what_others_write(t *testing.T) {
 		"tabs, another order":               "faults\trate\ttime_s\tengine.flushes\r\n5\t10\t1\t1\r\n6\t20\t2\t\r\n\t\t3\t\r\n7\t30\t4\t3\r\n",
 	} {
 		s, notes, err := Read(strings.NewReader(text), Columns{})
-		if err != nil || !slices.Equal(s.Ends, []float64{1, 2, 3, 4}) || !same(s.Rates, []float64{10, 20, math.NaN(), 30}) || s.Begin != 0 || len(s.Resources) != 2 {
+		if err != nil || !slices.Equal(s.Ends, []float64{1, 2, 3, 4}) || !same(s.Rates, []float64{10, 20,
+			math.NaN(), 30}) || s.Begin != 0 || len(s.Resources) != 2 {
 			t.Errorf("%s: %+v, %v", name, s, err)
 			continue
 		}
@@ -85,8 +86,10 @@ func TestRead_leaves_out_what_is_no_number(t *testing.T) {
 		t.Fatal(err)
 	}
 	nan := math.NaN()
-	if !same(s.Rates, []float64{10, nan, nan, 0}) || !same(s.Records, []float64{nan, 20, nan, nan}) || len(s.Resources) != 2 ||
-		!same(s.Resources[0].Values, []float64{1.5, nan, nan, 2.5}) || !same(s.Resources[1].Values, []float64{nan, 3, nan, 0}) {
+	if !same(s.Rates, []float64{10, nan, nan, 0}) || !same(s.Records, []float64{nan, 20, nan, nan}) ||
+		len(s.Resources) != 2 ||
+		!same(s.Resources[0].Values, []float64{1.5, nan, nan, 2.5}) || !same(s.Resources[1].Values, []float64{nan,
+		3, nan, 0}) {
 		t.Errorf("%+v", s)
 	}
 	want := []string{"line 1, field 4: a column without a name is left out", `line 1, field 8: a second column "io" is left out`,
@@ -116,7 +119,8 @@ func TestRead_beginning_at_zero(t *testing.T) {
 		{"a clock that began before", "-1,5,0\n0,10,10\n1,20,30\n", -2, []float64{-1, 0, 1}, []float64{5, 10, 20}, 0},
 	} {
 		s, notes, err := Read(strings.NewReader("time_s,rate,records\n"+c.text), Columns{})
-		if err != nil || s.Begin != c.begin || !slices.Equal(s.Ends, c.ends) || !slices.Equal(s.Rates, c.rates) || len(s.Records) != len(s.Ends) || len(notes) != c.notes {
+		if err != nil || s.Begin != c.begin || !slices.Equal(s.Ends, c.ends) || !slices.Equal(s.Rates, c.rates) ||
+			len(s.Records) != len(s.Ends) || len(notes) != c.notes {
 			t.Errorf("%s: %+v, notes %q, %v", c.name, s, notes, err)
 		}
 	}
@@ -200,7 +204,8 @@ func TestRead_joins_the_lines_of_long_files(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := len(s.Ends)
-		if n > atMost || n < atMost/2 || s.Begin != 0 || s.Ends[n-1] != width*lines || s.Resources[0].Values[n-1] != lines-1 {
+		if n > atMost || n < atMost/2 || s.Begin != 0 || s.Ends[n-1] != width*lines ||
+			s.Resources[0].Values[n-1] != lines-1 {
 			t.Errorf("%d samples from %v to %v, counter %v", n, s.Begin, s.Ends[n-1], s.Resources[0].Values[n-1])
 		}
 		if at := s.Resources[1].Values[1]; at != 0.5 {
@@ -212,7 +217,8 @@ func TestRead_joins_the_lines_of_long_files(t *testing.T) {
 				sum += rate * (s.Ends[i] - beginOf(s, i))
 			}
 		}
-		if extra := sum/done - 1; extra < 0 || extra > 5e-3 { // lines without a rate are taken like those they are joined with
+		// lines without a rate are taken like those they are joined with
+		if extra := sum/done - 1; extra < 0 || extra > 5e-3 {
 			t.Errorf("%v were done, %v in samples", done, sum)
 		}
 		if !strings.Contains(strings.Join(notes, "\n"), "each 4 are joined to one sample, so that what lasts less than 4") {
@@ -258,10 +264,12 @@ func only(t *testing.T, s series.Shape, kind series.Kind) series.Event {
 func TestAPublishedCollapse(t *testing.T) {
 	s := analyzed(t, "testdata/article.csv")
 	cliff, turns := s.Cliff(), only(t, s, series.Oscillation)
-	if cliff == nil || cliff.From != 30 || cliff.To != 30 || *cliff.Records != 3739214 || s.Kind != series.Step || !s.Has(series.Oscillation) {
+	if cliff == nil || cliff.From != 30 || cliff.To != 30 || *cliff.Records != 3739214 || s.Kind != series.Step ||
+		!s.Has(series.Oscillation) {
 		t.Fatalf("%+v", s)
 	}
-	if turns.From != 30 || turns.To != 43 || math.Abs(turns.Turns.High-46.5e3) > 1e3 || s.Half.Seconds != 30 || s.Rate != nil {
+	if turns.From != 30 || turns.To != 43 || math.Abs(turns.Turns.High-46.5e3) > 1e3 || s.Half.Seconds != 30 ||
+		s.Rate != nil {
 		t.Errorf("%+v, half %+v", turns.Turns, s.Half)
 	}
 }

@@ -105,7 +105,8 @@ func (f numberForm) number(cell string) (float64, bool) {
 	}
 	if f.group != 0 && strings.IndexByte(cell, f.group) >= 0 {
 		whole, fraction, _ := strings.Cut(cell, string(f.decimal))
-		if f.group == '.' && !groupedByPoint.MatchString(whole) || f.group == ',' && !groupedByComma.MatchString(whole) {
+		if f.group == '.' && !groupedByPoint.MatchString(whole) || f.group == ',' &&
+			!groupedByComma.MatchString(whole) {
 			return 0, false
 		}
 		cell = strings.ReplaceAll(whole, string(f.group), "")

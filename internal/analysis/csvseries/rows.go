@@ -261,7 +261,8 @@ func columnsAsLists(document json.RawMessage) (header []string, list []json.RawM
 	}
 	columns := make([][]json.RawMessage, len(names))
 	for i, value := range values {
-		if json.Unmarshal([]byte(value), &columns[i]) != nil || len(columns[i]) == 0 || len(columns[i]) != len(columns[0]) {
+		if json.Unmarshal([]byte(value), &columns[i]) != nil || len(columns[i]) == 0 ||
+			len(columns[i]) != len(columns[0]) {
 			return nil, nil
 		}
 	}

@@ -69,7 +69,8 @@ const secondsMax = 1_000_000
 
 // requests are lines of one request each, which are counted by the second: at has the second and how
 // many requests a line is.
-func requests(name string, is func(head []byte) bool, at func(line string) (second int64, count float64, ok bool)) tool {
+func requests(name string, is func(head []byte) bool, at func(line string) (second int64, count float64,
+	ok bool)) tool {
 	return tool{name, is, func(from *bufio.Reader, to *bufio.Writer) error {
 		counts := map[int64]float64{}
 		err := eachLine(from, func(l string) error {
@@ -110,7 +111,8 @@ var tools = []tool{
 	progress("YCSB's status lines", "time_s,rate", `(?:^|\s)(\d+) sec: \d+ operations; ([\d.]+) current ops/sec;`),
 	// progress: 5.0 s, 1234.5 tps, lat 2.345 ms stddev 0.678, 0 failed
 	progress("pgbench's progress lines", "time_s,rate,latency_ms", `^progress: ([\d.]+) s, ([\d.]+) tps, lat ([\d.]+|NaN) ms`),
-	// [ 10s ] thds: 8 tps: 123.45 qps: 2469.00 (r/w/o: 1728.30/493.80/246.90) lat (ms,95%): 71.83 err/s: 0.00 reconn/s: 0.00
+	// [ 10s ] thds: 8 tps: 123.45 qps: 2469.00 (r/w/o: 1728.30/493.80/246.90) lat (ms,95%): 71.83
+	// err/s: 0.00 reconn/s: 0.00
 	progress("sysbench's progress lines", "time_s,rate,queries_per_s,latency_ms,errors_per_s",
 		`^\[ *(\d+)s *\] thds: \d+ tps: ([\d.]+) qps: ([\d.]+) .*lat \(ms,\d+%\): ([\d.]+) err/s:? ([\d.]+)`),
 	requests("k6's CSV output", func(head []byte) bool { return bytes.HasPrefix(head, []byte("metric_name,timestamp,metric_value")) }, k6Request),

@@ -25,7 +25,8 @@ func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 				return
 			}
 			last = o.Phase
-			starts.Agents, starts.ApartNS = max(starts.Agents, len(o.Phase.Agents)), max(starts.ApartNS, o.Phase.StartSpreadNS)
+			starts.Agents, starts.ApartNS = max(starts.Agents, len(o.Phase.Agents)), max(starts.ApartNS,
+				o.Phase.StartSpreadNS)
 			if h := o.Phase.History; h != nil {
 				starts.HistoryNS = max(starts.HistoryNS, h.ClockErrorNS)
 			}
@@ -43,7 +44,8 @@ func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 		found = append(found, placed(t, r.Arm, starts), placed(t, r.Arm, agentRates(atOf(t, r.Arm), last)))
 		for _, a := range last.Agents {
 			if a.LinkSeconds > 0 {
-				found = append(found, placed(t, r.Arm, finding.AgentLinkParams{At: atOf(t, r.Arm), Agent: a.Name, Bytes: a.LinkBytes,
+				found = append(found, placed(t, r.Arm, finding.AgentLinkParams{At: atOf(t, r.Arm), Agent: a.Name,
+					Bytes:   a.LinkBytes,
 					Seconds: a.LinkSeconds, ErrorNS: a.ClockErrorNS}))
 			}
 			if of := bound[a.Name]; 2*len(of) > len(used) {
@@ -66,7 +68,8 @@ func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParam
 	for _, other := range p.Agents {
 		all += other.Operations
 	}
-	b = finding.AgentBoundParams{Agent: a.Name, Cpus: a.CPUSeconds / seconds, Limit: float64(a.Threads), Share: float64(a.Operations) / float64(max(all, 1))}
+	b = finding.AgentBoundParams{Agent: a.Name, Cpus: a.CPUSeconds / seconds, Limit: float64(a.Threads),
+		Share: float64(a.Operations) / float64(max(all, 1))}
 	given := float64(a.CPUs)
 	if a.CPUQuota > 0 {
 		given = min(given, a.CPUQuota)
@@ -80,14 +83,16 @@ func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParam
 // agentRates says what agents did, those first that did the least.
 func agentRates(at finding.At, p *record.Phase) finding.AgentRatesParams {
 	told, seconds := finding.AgentRatesParams{At: at}, max(time.Duration(p.ElapsedNS).Seconds(), 1e-9)
-	byRate := slices.SortedFunc(slices.Values(p.Agents), func(a, b record.AgentShare) int { return cmp.Compare(a.Operations, b.Operations) })
+	byRate := slices.SortedFunc(slices.Values(p.Agents),
+		func(a, b record.AgentShare) int { return cmp.Compare(a.Operations, b.Operations) })
 	for i, a := range byRate {
 		if i == agentsShown && len(byRate) > agentsShown+1 {
 			told.More = len(byRate) - i
 			break
 		}
 		told.Agents = append(told.Agents, a.Name)
-		told.Rates, told.Cpus = append(told.Rates, float64(a.Operations)/seconds), append(told.Cpus, a.CPUSeconds/seconds)
+		told.Rates, told.Cpus = append(told.Rates, float64(a.Operations)/seconds), append(told.Cpus,
+			a.CPUSeconds/seconds)
 	}
 	return told
 }

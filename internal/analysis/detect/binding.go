@@ -41,7 +41,8 @@ func detectBindingCost(run *record.Run, tables []*facts.Table) (found []finding.
 	facts.EachMeasured(tables, func(t *facts.Table, bound *facts.Row) {
 		driver := run.Experiment.Stores[bound.Store].Driver
 		at := slices.IndexFunc(t.Rows, func(r *facts.Row) bool {
-			return r.Role == plan.Measured && r.Rate != nil && run.Experiment.Stores[r.Store].Driver == engineOf[driver].driver
+			return r.Role == plan.Measured && r.Rate != nil &&
+				run.Experiment.Stores[r.Store].Driver == engineOf[driver].driver
 		})
 		if at < 0 || bound.Rate == nil || t.Open {
 			return
@@ -68,7 +69,8 @@ func bindingCost(t *facts.Table, engine, bound *facts.Row, threads int) *finding
 	engineNS := timeOf(engine.Rate.Value, threads)
 	ends := []float64{engineNS * math.Abs(ratio.Interval.Low-1), engineNS * math.Abs(ratio.Interval.High-1)}
 	p := &finding.BindingCostParams{At: atOf(t, bound.Arm), Engine: engine.Arm, Less: ratio.Value < 1,
-		NS: engineNS * math.Abs(ratio.Value-1), Share: math.Abs(ratio.Value - 1), LowNS: slices.Min(ends), HighNS: slices.Max(ends)}
+		NS: engineNS * math.Abs(ratio.Value-1), Share: math.Abs(ratio.Value - 1), LowNS: slices.Min(ends),
+		HighNS: slices.Max(ends)}
 	own, isKnown := ceilingOf(t, bound)
 	its, isItsKnown := ceilingOf(t, engine)
 	if isKnown && isItsKnown {

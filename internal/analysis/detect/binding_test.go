@@ -39,8 +39,10 @@ func TestDetectBindingCost(t *testing.T) {
 				return
 			}
 			ns, share, low, high := f.Message.Number("ns"), f.Message.Number("share"), f.Message.Number("low_ns"), f.Message.Number("high_ns")
-			inPut, inGet := 1e9*float64(run.Experiment.Cells[0].Threads)/200e3, 1e9*float64(run.Experiment.Cells[0].Threads)/300e3 // of a thread, from C
-			if math.Abs(share-1) > 0.1 || low > ns || high < ns || math.Abs(ns/share/inPut-1) > 0.1 && math.Abs(ns/share/inGet-1) > 0.1 {
+			threadNS := 1e9 * float64(run.Experiment.Cells[0].Threads)
+			inPut, inGet := threadNS/200e3, threadNS/300e3 // of a thread, from C
+			if math.Abs(share-1) > 0.1 || low > ns || high < ns || math.Abs(ns/share/inPut-1) > 0.1 &&
+				math.Abs(ns/share/inGet-1) > 0.1 {
 				t.Errorf("%+v", f)
 			}
 			if text := finding.Text(f.Message); !strings.HasPrefix(text, c.says) || !strings.HasSuffix(text, c.ends) || !strings.Contains(text, " more (") || !strings.Contains(text, "oak, the same engine called from C") {

@@ -104,7 +104,8 @@ var rateCodes = []finding.Code{finding.RateStep, finding.RateDeclined, finding.R
 // slowedBy reports whether c is of a group of clients that did to an arm's rate all that f tells of
 // it. What did not come back when the group ended has another cause.
 func slowedBy(tables []*facts.Table, c, f *finding.Finding) bool {
-	if c.Code != finding.GroupEffect || !slices.Contains(rateCodes, f.Code) || c.Where.Table != f.Where.Table || c.Where.Arm != f.Where.Arm {
+	if c.Code != finding.GroupEffect || !slices.Contains(rateCodes, f.Code) || c.Where.Table != f.Where.Table ||
+		c.Where.Arm != f.Where.Arm {
 		return false
 	}
 	for _, t := range tables {
@@ -136,7 +137,10 @@ func changedWithGroups(t *facts.Table, o *facts.Observation) bool {
 		if e.Kind == series.Gap || e.Kind == series.Interruption {
 			continue
 		}
-		if !slices.ContainsFunc(ran, func(s facts.Span) bool { return e.From >= s.From-slack && max(e.From, e.To) <= s.To+slack }) {
+		if !slices.ContainsFunc(ran, func(s facts.Span) bool {
+			return e.From >= s.From-slack && max(e.From,
+				e.To) <= s.To+slack
+		}) {
 			return false
 		}
 	}

@@ -88,7 +88,8 @@ func notJudged(run *record.Run) (evidence []finding.Evidence) {
 func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence) {
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
-		if t == nil || t.Final != nil || t.State != record.OK && t.State != record.Marked || !facts.IsStore(run, planned) {
+		if t == nil || t.Final != nil || t.State != record.OK && t.State != record.Marked || !facts.IsStore(run,
+			planned) {
 			continue
 		}
 		if writes := writesOf(t); writes > 0 {
@@ -105,7 +106,8 @@ func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence)
 func coveredOf(run *record.Run, arms []string) (covered, writes uint64) {
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
-		if t == nil || t.State != record.OK && t.State != record.Marked || !facts.IsStore(run, planned) || arms != nil && !slices.Contains(arms, planned.Arm) {
+		if t == nil || t.State != record.OK && t.State != record.Marked || !facts.IsStore(run, planned) ||
+			arms != nil && !slices.Contains(arms, planned.Arm) {
 			continue
 		}
 		writes += writesOf(t)

@@ -84,7 +84,8 @@ func serverOf(s *experiment.Store, trial *record.Trial) string {
 		return ""
 	}
 	started := trial.Server
-	return fmt.Sprint(started.Product, started.Version, started.SHA256, started.Options, s.Server.Settings, s.Server.Each, s.Server.Count)
+	return fmt.Sprint(started.Product, started.Version, started.SHA256, started.Options, s.Server.Settings,
+		s.Server.Each, s.Server.Count)
 }
 
 // detectWakeUps names the arms with a server on this machine of whose median latency waking both ends
@@ -138,12 +139,14 @@ type clientUse struct {
 // clientUseOf returns known = false for a phase without a server, or whose use was not measured or is too
 // short for it.
 func clientUseOf(p *record.Phase, machine int, pinned *experiment.CPUs) (u clientUse, known bool) {
-	if p == nil || p.Process.CPUSeconds == nil || p.Process.ServerCPUSeconds == nil || p.ElapsedNS <= 0 || machine <= 0 {
+	if p == nil || p.Process.CPUSeconds == nil || p.Process.ServerCPUSeconds == nil || p.ElapsedNS <= 0 ||
+		machine <= 0 {
 		return u, false
 	}
 	seconds := time.Duration(p.ElapsedNS).Seconds()
 	u.client, u.server = *p.Process.CPUSeconds/seconds, *p.Process.ServerCPUSeconds/seconds
-	u.shared = pinned == nil || len(pinned.Client) == 0 || len(pinned.Server) == 0 || overlap(pinned.Client, pinned.Server)
+	u.shared = pinned == nil || len(pinned.Client) == 0 || len(pinned.Server) == 0 || overlap(pinned.Client,
+		pinned.Server)
 	available := float64(machine)
 	if pinned != nil && len(pinned.Client) > 0 {
 		available = float64(len(pinned.Client))

@@ -48,7 +48,8 @@ func connectionsBeyond(run *record.Run, o *facts.Observation) (seen []finding.Se
 	allowed := float64(run.Experiment.ConnectionsMax(run.Experiment.Stores[o.Planned.Store], cell))
 	add := func(end string, c connections) {
 		if c.most > 0 {
-			seen = append(seen, finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most, BeganS: c.beganSeconds, Course: c.course})
+			seen = append(seen, finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most,
+				BeganS: c.beganSeconds, Course: c.course})
 		}
 	}
 	samples := o.Course.Samples()
@@ -151,7 +152,8 @@ func detectServerLeft(run *record.Run, _ []*facts.Table) (found []finding.Findin
 		}
 		for _, left := range trial.Left {
 			s.add(sighting{finding.ServerLeft, planned.Arm, "", planned.Cell}, left,
-				finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenServerLeftParams{State: left.State})})
+				finding.Evidence{Trial: planned.ID,
+					Message: finding.New(finding.SeenServerLeftParams{State: left.State})})
 		}
 	}
 	return s.findings(run, func(_ sighting, seen *sighted[store.Left]) finding.Parameters {

@@ -78,7 +78,8 @@ func TestConnectionsBeyondTheMaximum(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := resulttest.Find(resulttest.ResultOf(t, served(c.handles, c.pool, c.worker, c.server)), finding.ConnectionsExceed)
+			f := resulttest.Find(resulttest.ResultOf(t, served(c.handles, c.pool, c.worker, c.server)),
+				finding.ConnectionsExceed)
 			if (f != nil) != (c.allowed > 0) {
 				t.Fatalf("found %+v", f)
 			}
@@ -98,7 +99,8 @@ func TestConnectionsBeyondTheMaximum(t *testing.T) {
 // Where both ends saw it, both are evidence, the worker's first.
 func TestConnectionsOfBothEnds(t *testing.T) {
 	leak := func(second int) float64 { return 5 + float64(max(second-4, 0)) }
-	f := resulttest.Find(resulttest.ResultOf(t, served(experiment.PerThread, 0, leak, func(second int) float64 { return 3 + leak(second) })), finding.ConnectionsExceed)
+	f := resulttest.Find(resulttest.ResultOf(t, served(experiment.PerThread, 0, leak,
+		func(second int) float64 { return 3 + leak(second) })), finding.ConnectionsExceed)
 	if f == nil || len(f.Evidence) != 2 || f.Params["end"] != finding.EndWorker {
 		t.Fatalf("found %+v", f)
 	}
@@ -112,7 +114,8 @@ func TestConnectionsOfBothEnds(t *testing.T) {
 
 // A server that somebody else has started may have other clients: its count says nothing.
 func TestConnectionsOfOthersAreNotCounted(t *testing.T) {
-	run := served(experiment.PerThread, 0, func(int) float64 { return 5 }, func(second int) float64 { return 8 + float64(second) })
+	run := served(experiment.PerThread, 0, func(int) float64 { return 5 },
+		func(second int) float64 { return 8 + float64(second) })
 	resulttest.Trials(run, "elm")[0].Server = nil
 	if f := resulttest.Find(resulttest.ResultOf(t, run), finding.ConnectionsExceed); f != nil {
 		t.Errorf("%+v", f)

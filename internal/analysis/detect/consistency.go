@@ -62,7 +62,8 @@ func detectInconsistent(run *record.Run, _ []*facts.Table) (found []finding.Find
 		}
 		if u := h.Updates; u != nil {
 			see(finding.InconsistencyParams{Code: finding.FindUpdates, Count: u.Lost, Of: u.Done, Items: u.ItemsLost})
-			see(finding.InconsistencyParams{Code: finding.NoUpdates, Count: uint64(u.Undecided), Of: uint64(u.Keys + u.Undecided)})
+			see(finding.InconsistencyParams{Code: finding.NoUpdates, Count: uint64(u.Undecided),
+				Of: uint64(u.Keys + u.Undecided)})
 		}
 		see(finding.InconsistencyParams{Code: finding.FindFailedRead, Count: h.FailedReads})
 		see(finding.InconsistencyParams{Code: finding.FindCameLater, Count: h.CameLater})

@@ -14,7 +14,8 @@ import (
 // sampledAs plants a history in each of elm's puts.
 func sampledAs(run *record.Run, change func(h *record.History)) {
 	for _, e := range resulttest.Trials(run, "elm") {
-		h := &record.History{Sample: 256, Records: 60_000, Consistency: history.Consistency{Keys: 256, Reads: 40_000, Writes: 20_000, Covered: 4_000}}
+		h := &record.History{Sample: 256, Records: 60_000, Consistency: history.Consistency{Keys: 256,
+			Reads: 40_000, Writes: 20_000, Covered: 4_000}}
 		change(h)
 		resulttest.PhaseOf(e, "put").History = h
 	}

@@ -17,13 +17,17 @@ var (
 	beforeRanks = []detector{LessWork, detectNotOnDisk, detectSharedLiars, detectWorkedBefore}
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
-		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectRanOut, detectConflicts, detectServerShares,
+		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectRanOut,
+		detectConflicts, detectServerShares,
 		detectServerFaults,
-		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNetwork, detectPauses, detectSlowOpen, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNetwork,
+		detectPauses, detectSlowOpen, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,
 		detectDispatchLate, detectBacklog, detectOverTime, detectReplay,
-		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
-		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectServerLeft, detectStarved, detectMemoryLimit, detectLimitUnreached, detectSettings,
+		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent,
+		detectServerKept,
+		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectServerLeft,
+		detectStarved, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,
 	}
 )
@@ -73,7 +77,8 @@ func (s *sightings[F]) add(at sighting, fact F, e finding.Evidence) {
 }
 
 // findings makes one finding of each place, of what state makes of its facts; nil: none.
-func (s *sightings[F]) findings(run *record.Run, state func(at sighting, seen *sighted[F]) finding.Parameters) (found []finding.Finding) {
+func (s *sightings[F]) findings(run *record.Run, state func(at sighting,
+	seen *sighted[F]) finding.Parameters) (found []finding.Finding) {
 	for _, at := range s.order {
 		seen, cell := s.list[at], at.cell
 		seen.at = finding.At{Arm: at.arm, Place: facts.PlaceIn(run, at.cell, at.phase)}

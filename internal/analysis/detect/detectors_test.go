@@ -131,7 +131,8 @@ func TestDetectors(t *testing.T) {
 		{"a disturbed ceiling", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "null") {
 				for _, phase := range []string{"put", "get"} {
-					e.State, e.Marks = record.Marked, append(e.Marks, finding.Mark{Message: resulttest.OthersBusy(), Phase: phase})
+					e.State, e.Marks = record.Marked, append(e.Marks, finding.Mark{Message: resulttest.OthersBusy(),
+						Phase: phase})
 				}
 			}
 		}, []finding.Code{finding.FaultForeign, finding.NoHarness}, nil},
@@ -188,7 +189,8 @@ func TestDetectors(t *testing.T) {
 			for id, e := range run.Trials {
 				resulttest.Shorten(run, e, 2)
 				for i := range run.InMemory[id] {
-					run.InMemory[id][i].At, run.InMemory[id][i].Seconds = run.InMemory[id][i].At/20, run.InMemory[id][i].Seconds/20
+					run.InMemory[id][i].At, run.InMemory[id][i].Seconds = run.InMemory[id][i].At/20,
+						run.InMemory[id][i].Seconds/20
 				}
 				for i := range e.Phases {
 					e.Phases[i].ElapsedNS = 1e8
@@ -256,7 +258,8 @@ func TestDetectors(t *testing.T) {
 		{"data that never outgrew its limit", func(run *record.Run) {
 			resulttest.PhaseNamedIn(run, "put").Mix = map[string]float64{"insert": 1}
 			for _, e := range resulttest.Trials(run, "elm") {
-				e.Memory = &record.Memory{PeakBytes: resulttest.Pointer(uint64(100e6)), LimitHits: resulttest.Pointer(uint64(0))}
+				e.Memory = &record.Memory{PeakBytes: resulttest.Pointer(uint64(100e6)),
+					LimitHits: resulttest.Pointer(uint64(0))}
 			}
 		}, []finding.Code{finding.LimitUnreached}, finding.Params{"arms": []string{"elm"}, "place": "put (D1)"}},
 	})
@@ -267,8 +270,10 @@ func machined() *record.Run {
 	run := resulttest.CleanRun()
 	for _, trial := range run.Trials {
 		for i := range trial.Phases {
-			trial.Phases[i].Machine = &record.Machine{Seconds: 60, Foreign: &host.Bounds{Most: 0.01}, Steal: &host.Bounds{Most: 0.01},
-				QuotaSeconds: resulttest.Pointer(0.0), QuotaPeriods: resulttest.Pointer(uint64(0)), HeatEvents: resulttest.Pointer(uint64(0)), HeatSeconds: resulttest.Pointer(0.0)}
+			trial.Phases[i].Machine = &record.Machine{Seconds: 60, Foreign: &host.Bounds{Most: 0.01},
+				Steal:        &host.Bounds{Most: 0.01},
+				QuotaSeconds: resulttest.Pointer(0.0), QuotaPeriods: resulttest.Pointer(uint64(0)),
+				HeatEvents: resulttest.Pointer(uint64(0)), HeatSeconds: resulttest.Pointer(0.0)}
 		}
 	}
 	return run
@@ -347,7 +352,8 @@ func TestEvidenceIsBounded(t *testing.T) {
 			trial.Phases[i].Machine.Foreign = &host.Bounds{Least: 0.08, Most: 0.12}
 		}
 	}
-	if f := resulttest.Find(resulttest.ResultOf(t, run), finding.BusyMachine); f == nil || len(f.Evidence) != tell.EvidenceLimit || len(f.Evidence)+f.More != 50 {
+	if f := resulttest.Find(resulttest.ResultOf(t, run), finding.BusyMachine); f == nil ||
+		len(f.Evidence) != tell.EvidenceLimit || len(f.Evidence)+f.More != 50 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -506,7 +512,8 @@ func TestDetectInMemory(t *testing.T) {
 // The causes of a run with something of everything.
 func TestTheExampleRun(t *testing.T) {
 	r := resulttest.ResultOf(t, recordtest.Run(recordtest.Example()))
-	for _, code := range []finding.Code{finding.FaultErrors, finding.TrialFailed, finding.RateDrops, finding.RateStep, finding.DurabilityCost} {
+	for _, code := range []finding.Code{finding.FaultErrors, finding.TrialFailed, finding.RateDrops,
+		finding.RateStep, finding.DurabilityCost} {
 		if resulttest.Find(r, code) == nil {
 			t.Errorf("%s was not found: %v", code, resulttest.CodesOf(r))
 		}

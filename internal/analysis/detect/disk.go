@@ -71,13 +71,15 @@ func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (seen f
 			counted = false
 		}
 		sizes := &p.Sizes
-		if p.Load || sizes.LogicalBytes == nil || sizes.Records == nil || sizes.DiskBytes == nil || mayHold(run, planned, p) {
+		if p.Load || sizes.LogicalBytes == nil || sizes.Records == nil || sizes.DiskBytes == nil || mayHold(run,
+			planned, p) {
 			continue
 		}
 		if !counted && !slices.Contains(allocatesAtOnce, filesystemOf(run, trial)) {
 			continue
 		}
-		values := float64(*sizes.LogicalBytes) - float64(*sizes.Records)*float64(run.Experiment.Keys.BytesMax()) // ordered keys may take next to nothing
+		// ordered keys may take next to nothing
+		values := float64(*sizes.LogicalBytes) - float64(*sizes.Records)*float64(run.Experiment.Keys.BytesMax())
 		least := values * best * presentShare
 		if least < presentBytesMin || float64(*sizes.DiskBytes) >= least || counted && written >= least {
 			continue

@@ -12,7 +12,8 @@ import (
 
 // The clean run has values of 1,000 bytes, of which the better compressor leaves 0.49.
 func TestWhatIsNotOnTheDisk(t *testing.T) {
-	const nothing, tenth, third = 0.0, 0.05, 0.17 // shares of the values; the latter two are a tenth and a third of what is left of them
+	// shares of the values; the latter two are a tenth and a third of what is left of them
+	const nothing, tenth, third = 0.0, 0.05, 0.17
 	for _, c := range []struct {
 		name          string
 		disk, written float64 // shares of the values; written below 0: not measured
@@ -40,7 +41,8 @@ func TestWhatIsNotOnTheDisk(t *testing.T) {
 		}, true},
 		{"few records", nothing, nothing, func(_ *record.Run, trial *record.Trial) {
 			for i := range trial.Phases {
-				trial.Phases[i].Sizes.Records, trial.Phases[i].Sizes.LogicalBytes = resulttest.Pointer(uint64(10)), resulttest.Pointer(uint64(10*1016))
+				trial.Phases[i].Sizes.Records, trial.Phases[i].Sizes.LogicalBytes = resulttest.Pointer(uint64(10)),
+					resulttest.Pointer(uint64(10*1016))
 			}
 		}, false},
 		{"values of which nothing is left", nothing, nothing, func(run *record.Run, _ *record.Trial) { run.Environment.ValueRatio["zstd"] = 0.0001 }, false},
@@ -69,7 +71,9 @@ func TestWhatIsNotOnTheDisk(t *testing.T) {
 			for i := range trial.Phases {
 				p := &trial.Phases[i]
 				values := float64(*p.Sizes.Records) * 1000
-				p.Sizes.DiskBytes, p.Process.HostWriteBytes = resulttest.Pointer(uint64(c.disk*values)), resulttest.Pointer(uint64(c.written*values)/uint64(len(trial.Phases)))
+				p.Sizes.DiskBytes, p.Process.HostWriteBytes =
+					resulttest.Pointer(uint64(c.disk*values)),
+					resulttest.Pointer(uint64(c.written*values)/uint64(len(trial.Phases)))
 				if c.written < 0 {
 					p.Process.HostWriteBytes = nil
 				}

@@ -73,7 +73,9 @@ func costOf(weak, strong *facts.Table) (dearer *finding.Finding, factor float64)
 		if ratio.Interval == nil {
 			continue
 		}
-		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenCostParams{Arm: arm, Weak: weak.Class, Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High})})
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenCostParams{Arm: arm,
+			Weak: weak.Class, Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low,
+			High: ratio.Interval.High})})
 		if ratio.Significant && ratio.Value > 1 && (dearest < 0 || ratio.Value > c.Pair(2*dearest, 2*dearest+1).Value) {
 			dearest = i
 		}
@@ -84,7 +86,8 @@ func costOf(weak, strong *facts.Table) (dearer *finding.Finding, factor float64)
 	ratio := c.Pair(2*dearest, 2*dearest+1)
 	f := finding.Make(finding.Where{Run: weak.Run.Header.ID, Phase: weak.Phase},
 		finding.New(finding.DurabilityCostParams{Arm: arms[dearest], Phase: weak.Phase, Weak: weak.Class,
-			Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High}), evidence...)
+			Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High}),
+		evidence...)
 	return &f, ratio.Value
 }
 

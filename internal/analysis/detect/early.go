@@ -40,7 +40,8 @@ func detectWorkedBefore(_ *record.Run, tables []*facts.Table) (found []finding.F
 			}
 		}
 		if 2*len(evidence) > len(used) {
-			found = append(found, placed(t, r.Arm, finding.WorkedBeforeParams{At: atOf(t, r.Arm), SeenWorkedBeforeParams: most}, evidence...))
+			found = append(found, placed(t, r.Arm, finding.WorkedBeforeParams{At: atOf(t, r.Arm),
+				SeenWorkedBeforeParams: most}, evidence...))
 		}
 	})
 	return found

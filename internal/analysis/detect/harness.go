@@ -45,7 +45,8 @@ func detectHarnessUnknown(run *record.Run, tables []*facts.Table) (found []findi
 func harnessUnknown(run *record.Run, tables []*facts.Table, disturbed bool) *finding.Finding {
 	var arms, places []string
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
-		if t.Open || t.Work.Think.Mean > 0 || r.Rate == nil || r.HarnessShare != nil || hasCeiling(run, t, r) != disturbed {
+		if t.Open || t.Work.Think.Mean > 0 || r.Rate == nil || r.HarnessShare != nil || hasCeiling(run, t,
+			r) != disturbed {
 			return
 		}
 		if !slices.Contains(arms, r.Arm) {

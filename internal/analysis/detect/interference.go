@@ -66,7 +66,8 @@ func interferenceOf(t *facts.Table, r *facts.Row, other string) *interference {
 		}
 		i.blocks, i.seconds = append(i.blocks, b), append(i.seconds, ran.To-ran.From)
 		i.sampleS = float64(o.Phase.SampleNS) / 1e9
-		i.evidence = append(i.evidence, seenIn(o, finding.New(finding.SeenGroupParams{Rate: meanOrZero(b.During), Before: stat.Mean(b.Before), After: stat.Mean(b.After), FromS: ran.From, ToS: ran.To})))
+		i.evidence = append(i.evidence, seenIn(o, finding.New(finding.SeenGroupParams{Rate: meanOrZero(b.During),
+			Before: stat.Mean(b.Before), After: stat.Mean(b.After), FromS: ran.From, ToS: ran.To})))
 	}
 	if len(i.blocks) == 0 {
 		return nil

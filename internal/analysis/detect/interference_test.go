@@ -112,7 +112,8 @@ func TestWhatAGroupDidToAnother(t *testing.T) {
 					t.Errorf("%s: cause %q: %s", f.Code, f.Cause, finding.Text(f.Message))
 				}
 			}
-			if c.code == finding.GroupEffect && !slices.ContainsFunc(r.Summary.Answer, func(m finding.Message) bool { return m.Code == c.code }) {
+			if c.code == finding.GroupEffect && !slices.ContainsFunc(r.Summary.Answer,
+				func(m finding.Message) bool { return m.Code == c.code }) {
 				t.Error("the one screen does not tell of it")
 			}
 		})

@@ -25,7 +25,8 @@ func detectBusyMachine(run *record.Run, tables []*facts.Table) []finding.Finding
 	var evidence []finding.Evidence
 	p := finding.BusyMachineParams{Ranked: run.Experiment.BusyMachine == experiment.BusyMachineTell}
 	facts.EachObservation(tables, func(t *facts.Table, o *facts.Observation) {
-		if o.Phase == nil || o.Phase.Machine == nil || o.Phase.EndedBy == record.EndedInterrupted { // no mark was looked for
+		// no mark was looked for
+		if o.Phase == nil || o.Phase.Machine == nil || o.Phase.EndedBy == record.EndedInterrupted {
 			return
 		}
 		p.Of++
@@ -113,7 +114,10 @@ func above(b *host.Bounds, some float64) (float64, bool) {
 
 // hasMark reports whether a phase, or the one that it is a group of, has a mark of one of some faults.
 func hasMark(marks []finding.Mark, phase string, faults ...finding.Code) bool {
-	return slices.ContainsFunc(marks, func(m finding.Mark) bool { return facts.Within(phase, m.Phase) && slices.Contains(faults, m.Fault()) })
+	return slices.ContainsFunc(marks, func(m finding.Mark) bool {
+		return facts.Within(phase, m.Phase) &&
+			slices.Contains(faults, m.Fault())
+	})
 }
 
 // detectMachineUnknown says what could not be measured of the machine: foreign, steal, quota, heat.
@@ -148,5 +152,6 @@ func detectMachineUnknown(run *record.Run, tables []*facts.Table) []finding.Find
 		counts = append(counts, missing[name])
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.NotMeasuredParams{Code: finding.NoMachine, Of: phases, What: what, Counts: counts}), evidence...)}
+		finding.New(finding.NotMeasuredParams{Code: finding.NoMachine, Of: phases, What: what, Counts: counts}),
+		evidence...)}
 }

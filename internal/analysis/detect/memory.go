@@ -34,7 +34,8 @@ func detectInMemory(run *record.Run, tables []*facts.Table) []finding.Finding {
 		some++
 		arms = append(arms, fit...)
 		memory, limited := memoryOf(run, t)
-		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenDataParams{Place: t.Place(), Data: largest, Memory: memory, Limited: limited})})
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenDataParams{Place: t.Place(),
+			Data: largest, Memory: memory, Limited: limited})})
 	}
 	if some == 0 {
 		return nil
@@ -79,7 +80,10 @@ func fitting(run *record.Run, t *facts.Table) (arms []string, all bool, largest 
 
 // beganCold reports whether the page cache was emptied before a phase in any trial of a row.
 func beganCold(r *facts.Row) bool {
-	return slices.ContainsFunc(r.Trials, func(o *facts.Observation) bool { return o.Phase != nil && o.Phase.Cold != nil })
+	return slices.ContainsFunc(r.Trials, func(o *facts.Observation) bool {
+		return o.Phase != nil &&
+			o.Phase.Cold != nil
+	})
 }
 
 // heldBy returns the most bytes that a row's trials held in a phase: what was counted as live or,
@@ -89,7 +93,8 @@ func heldBy(run *record.Run, t *facts.Table, r *facts.Row) (most float64) {
 		if o.Phase == nil || o.State != record.OK && o.State != record.Marked {
 			continue
 		}
-		bytes := float64(run.Experiment.Keys.BytesMax()+run.Experiment.ValueBytesMax(t.Parameters)) * float64(t.Parameters.Records+freshBefore(run, o))
+		bytes := float64(run.Experiment.Keys.BytesMax()+run.Experiment.ValueBytesMax(t.Parameters)) *
+			float64(t.Parameters.Records+freshBefore(run, o))
 		if n := o.Phase.Sizes.LogicalBytes; n != nil {
 			bytes = float64(*n)
 		}
@@ -112,7 +117,8 @@ func freshBefore(run *record.Run, o *facts.Observation) (records uint64) {
 		for _, operation := range p.Calls() {
 			switch {
 			case p.Load: // its records are the planned ones
-			case operation.Name == trace.Insert.String(), operation.Name == trace.Add.String(), operation.Name == trace.Upsert.String() && counting:
+			case operation.Name == trace.Insert.String(), operation.Name == trace.Add.String(),
+				operation.Name == trace.Upsert.String() && counting:
 				records += max(operation.OK, operation.Items)
 			}
 		}
@@ -159,7 +165,8 @@ func detectNotCold(_ *record.Run, tables []*facts.Table) (found []finding.Findin
 			c := o.Phase.Cold
 			if share := float64(c.ResidentBytes) / float64(max(c.FileBytes, 1)); share > warmShareMax {
 				most = max(most, share)
-				evidence = append(evidence, seenIn(o, finding.New(finding.SeenWarmParams{Resident: c.ResidentBytes, Files: c.FileBytes})))
+				evidence = append(evidence, seenIn(o, finding.New(finding.SeenWarmParams{Resident: c.ResidentBytes,
+					Files: c.FileBytes})))
 			}
 		}
 		if len(evidence) > 0 {
@@ -180,7 +187,8 @@ func detectMemoryLimit(run *record.Run, _ []*facts.Table) []finding.Finding {
 	var arms []string
 	for _, planned := range run.Plan {
 		t, limit := run.Trials[planned.ID], float64(run.Experiment.Cells[planned.Cell].MemoryLimit)
-		if t == nil || limit <= 0 || t.Memory == nil || t.Memory.PeakBytes == nil || float64(*t.Memory.PeakBytes) <= limitOvershoot*limit {
+		if t == nil || limit <= 0 || t.Memory == nil || t.Memory.PeakBytes == nil ||
+			float64(*t.Memory.PeakBytes) <= limitOvershoot*limit {
 			continue
 		}
 		arms = append(arms, planned.Arm)
@@ -190,7 +198,8 @@ func detectMemoryLimit(run *record.Run, _ []*facts.Table) []finding.Finding {
 	if len(evidence) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.LimitNotEnforcedParams{Arms: facts.DistinctWords(arms)}), evidence...)}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
+		finding.New(finding.LimitNotEnforcedParams{Arms: facts.DistinctWords(arms)}), evidence...)}
 }
 
 // limitNearby is the share of its memory limit that a trial must have come to for the limit to have
@@ -215,9 +224,11 @@ func detectLimitUnreached(_ *record.Run, tables []*facts.Table) (found []finding
 			share := filesShare(r)
 			switch {
 			case known && peak < limitNearby*limit:
-				evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenPeakParams{Arm: r.Arm, Peak: peak, Limit: limit})})
+				evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenPeakParams{Arm: r.Arm,
+					Peak: peak, Limit: limit})})
 			case share != nil && *share < 1:
-				evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenFilesParams{Arm: r.Arm, Share: *share})})
+				evidence = append(evidence,
+					finding.Evidence{Message: finding.New(finding.SeenFilesParams{Arm: r.Arm, Share: *share})})
 			default:
 				return
 			}

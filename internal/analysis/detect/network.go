@@ -30,7 +30,8 @@ func detectNetwork(run *record.Run, tables []*facts.Table) (found []finding.Find
 			return
 		}
 		at, used := atOf(t, r.Arm), r.Used()
-		for _, look := range []func(finding.At, *facts.Observation) (of, seen finding.Parameters){linkFull, resent, delayed} {
+		for _, look := range []func(finding.At, *facts.Observation) (of, seen finding.Parameters){linkFull, resent,
+			delayed} {
 			var evidence []finding.Evidence
 			var first finding.Parameters
 			for _, o := range used {

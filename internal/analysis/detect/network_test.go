@@ -29,7 +29,8 @@ func TestNetwork(t *testing.T) {
 		}
 	}
 	link := func(share float64) map[string]float64 {
-		return map[string]float64{host.NetworkCapacity: 12.5e6, host.NetworkReceived: 12.5e6 * share, host.NetworkSent: 1e5}
+		return map[string]float64{host.NetworkCapacity: 12.5e6, host.NetworkReceived: 12.5e6 * share,
+			host.NetworkSent: 1e5}
 	}
 	lost := func(share float64) map[string]float64 {
 		return map[string]float64{host.NetworkSegments: 1e5, host.NetworkResent: 1e5 * share}

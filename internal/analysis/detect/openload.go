@@ -50,7 +50,9 @@ func detectDispatchLate(_ *record.Run, tables []*facts.Table) (found []finding.F
 		var evidence []finding.Evidence
 		note := func(q float64, lateNS float64) {
 			names = append(names, format.Quantile(q))
-			evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenLateParams{Quantile: format.Quantile(q), LateNS: lateNS, ResponseNS: facts.ResponseAt(phases, q)})})
+			seen := finding.SeenLateParams{Quantile: format.Quantile(q), LateNS: lateNS}
+			seen.ResponseNS = facts.ResponseAt(phases, q)
+			evidence = append(evidence, finding.Evidence{Message: finding.New(seen)})
 		}
 		l, measured := facts.LatenessOf(phases...)
 		if measured {

@@ -22,15 +22,18 @@ func detectOverTime(_ *record.Run, tables []*facts.Table) (found []finding.Findi
 			return
 		}
 		if rise := o.Rises; rise != nil {
-			found = append(found, placed(t, r.Arm, finding.LatencyRisesParams{At: atOf(t, r.Arm), Rate: rise.Rate, BelowNS: rise.BelowNS, AboveNS: rise.AboveNS}))
+			found = append(found, placed(t, r.Arm, finding.LatencyRisesParams{At: atOf(t, r.Arm), Rate: rise.Rate,
+				BelowNS: rise.BelowNS, AboveNS: rise.AboveNS}))
 		}
 		for _, s := range o.Stretches {
 			if s.Recovers {
-				found = append(found, placed(t, r.Arm, finding.LoadRecoveryParams{At: atOf(t, r.Arm), Rate: s.ToRate, Burst: s.Burst, Times: s.Times, RecoveryS: s.RecoveryS}))
+				found = append(found, placed(t, r.Arm, finding.LoadRecoveryParams{At: atOf(t, r.Arm),
+					Rate: s.ToRate, Burst: s.Burst, Times: s.Times, RecoveryS: s.RecoveryS}))
 			}
 		}
 		if o.NotBegun > 0 || o.BehindS > 0 {
-			found = append(found, placed(t, r.Arm, finding.BacklogLeftParams{At: atOf(t, r.Arm), BehindS: o.BehindS, NotBegun: o.NotBegun}))
+			found = append(found, placed(t, r.Arm, finding.BacklogLeftParams{At: atOf(t, r.Arm), BehindS: o.BehindS,
+				NotBegun: o.NotBegun}))
 		}
 	})
 	return found

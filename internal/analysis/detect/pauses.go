@@ -36,7 +36,8 @@ func detectPauses(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 			}
 		}
 		if 2*len(evidence) > len(used) {
-			found = append(found, placed(t, r.Arm, finding.PausesParams{At: atOf(t, r.Arm), SeenPausesParams: most}, evidence...))
+			found = append(found, placed(t, r.Arm, finding.PausesParams{At: atOf(t, r.Arm), SeenPausesParams: most},
+				evidence...))
 		}
 	})
 	return found

@@ -47,7 +47,10 @@ func detectPlans(run *record.Run, tables []*facts.Table) (found []finding.Findin
 				if len(without) == 0 || len(with) == 0 && !fault.alone {
 					continue
 				}
-				at := slices.IndexFunc(all, func(known *scanned) bool { return known.same(s.operation, s.query, s.asks) })
+				at := slices.IndexFunc(all, func(known *scanned) bool {
+					return known.same(s.operation, s.query,
+						s.asks)
+				})
 				if at < 0 {
 					at = len(all)
 					all = append(all, &s)

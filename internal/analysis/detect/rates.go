@@ -169,8 +169,9 @@ func detectNoise(run *record.Run, tables []*facts.Table) []finding.Finding {
 	var arms, each []string
 	for _, t := range pairs {
 		arms = append(arms, t.Baseline)
-		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenNoiseParams{Place: t.Place(), Ratio: t.AA.Value,
-			Low: t.AA.Low, High: t.AA.High})})
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenNoiseParams{Place: t.Place(),
+			Ratio: t.AA.Value,
+			Low:   t.AA.Low, High: t.AA.High})})
 	}
 	for _, t := range apart {
 		each = append(each, format.Percent(stat.Distance(t.AA.Value))+" in "+t.Place())

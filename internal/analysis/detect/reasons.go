@@ -20,7 +20,8 @@ func ReasonMessage(r facts.Reason) finding.Message {
 	if r.Told.Code != "" {
 		return r.Told
 	}
-	p := finding.NoRankParams{Code: noRank[r.Kind], Why: r.Why, Blocks: r.Blocks, Of: r.Of, Course: string(r.Course), Found: string(r.Found), Share: r.Share}
+	p := finding.NoRankParams{Code: noRank[r.Kind], Why: r.Why, Blocks: r.Blocks, Of: r.Of,
+		Course: string(r.Course), Found: string(r.Found), Share: r.Share}
 	if r.Kind == facts.ReasonQuota {
 		p.Samples = facts.QuotaSamplesMin
 	}

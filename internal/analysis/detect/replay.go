@@ -17,10 +17,12 @@ const (
 func detectReplay(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		f := r.Replay
-		if f == nil || f.Closed || f.Speed >= replaySpeedMin*f.Asked && float64(f.Sent) >= replaySentMin*float64(f.Recorded) {
+		if f == nil || f.Closed || f.Speed >= replaySpeedMin*f.Asked &&
+			float64(f.Sent) >= replaySentMin*float64(f.Recorded) {
 			return
 		}
-		found = append(found, placed(t, r.Arm, finding.ReplayDiffersParams{At: atOf(t, r.Arm), Sent: f.Sent, Recorded: f.Recorded, Speed: f.Speed, Asked: f.Asked}))
+		found = append(found, placed(t, r.Arm, finding.ReplayDiffersParams{At: atOf(t, r.Arm), Sent: f.Sent,
+			Recorded: f.Recorded, Speed: f.Speed, Asked: f.Asked}))
 	})
 	return found
 }

@@ -110,7 +110,8 @@ func repeated(run *record.Run) (m finding.Message, evidence []finding.Evidence) 
 func replaced(run *record.Run) map[string]bool {
 	last := map[plan.Slot]plan.Trial{}
 	for _, planned := range run.Plan {
-		if before, known := last[planned.Slot()]; run.Trials[planned.ID] != nil && (!known || planned.Again > before.Again) {
+		if before, known := last[planned.Slot()]; run.Trials[planned.ID] != nil &&
+			(!known || planned.Again > before.Again) {
 			last[planned.Slot()] = planned
 		}
 	}

@@ -23,7 +23,8 @@ import (
 func auto(blocks int, noise float64, rates ...float64) *record.Run {
 	s := recordtest.Shape{Name: "auto", Classes: []store.Durability{store.D1}, Blocks: blocks, Seconds: 20, Seed: 3, Ceiling: true}
 	for i, rate := range rates {
-		s.Arms = append(s.Arms, recordtest.Arm{Name: string(rune('a' + i)), PutRate: rate, GetRate: rate, Noise: 0.01, BlockNoise: noise, DiskFactor: 1, RSSBytes: 1e6})
+		s.Arms = append(s.Arms, recordtest.Arm{Name: string(rune('a' + i)), PutRate: rate, GetRate: rate,
+			Noise: 0.01, BlockNoise: noise, DiskFactor: 1, RSSBytes: 1e6})
 	}
 	run := resulttest.Built(s)
 	run.Experiment.Schedule = experiment.Schedule{Blocks: 3, BlocksMax: 6, Smallest: 0.1, Time: time.Hour}
@@ -99,7 +100,8 @@ func TestAStoreWithoutARankYetIsUndecided(t *testing.T) {
 	}
 	s := recordtest.Shape{Name: "cliff", Classes: []store.Durability{store.D1}, Blocks: 3, Seconds: 60, Seed: 3, Ceiling: true}
 	for _, arm := range []recordtest.Arm{{Name: "a"}, {Name: "b", CliffAt: 30, CliffTo: 0.2}} {
-		arm.PutRate, arm.GetRate, arm.Noise, arm.BlockNoise, arm.DiskFactor, arm.RSSBytes = 100e3, 50e3, 0.01, 0.001, 1, 1e6
+		arm.PutRate, arm.GetRate, arm.Noise, arm.BlockNoise, arm.DiskFactor, arm.RSSBytes = 100e3, 50e3, 0.01,
+			0.001, 1, 1e6
 		s.Arms = append(s.Arms, arm)
 	}
 	run = resulttest.Built(s)

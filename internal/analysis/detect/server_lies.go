@@ -11,8 +11,10 @@ import (
 
 // serverLies are the faults that a server must answer for, whichever client meets them. What a server
 // does not sync it leaves out for a class, and in a class.
-var serverLies = []finding.Code{finding.FaultOtherTrial, finding.FaultLost, finding.FaultStale, finding.FaultUpdates, finding.FaultOrder,
-	finding.FaultIncrements, finding.FaultFinds, finding.FaultAdds, finding.FaultLate, finding.FaultWrong, finding.FaultNotDurable}
+var serverLies = []finding.Code{finding.FaultOtherTrial, finding.FaultLost, finding.FaultStale,
+	finding.FaultUpdates, finding.FaultOrder,
+	finding.FaultIncrements, finding.FaultFinds, finding.FaultAdds, finding.FaultLate, finding.FaultWrong,
+	finding.FaultNotDurable}
 
 // lie is what the trials of an arm show of a server.
 type lie struct {
@@ -37,7 +39,8 @@ func detectSharedLiars(run *record.Run, tables []*facts.Table) (found []finding.
 				l = lieOfTwin(run, t, row)
 			}
 			if l != nil {
-				found = append(found, placed(t, row.Arm, finding.SharedLiarParams{At: atOf(t, row.Arm), Server: endpoint, Liar: l.arm, Faults: l.faults}))
+				found = append(found, placed(t, row.Arm, finding.SharedLiarParams{At: atOf(t, row.Arm),
+					Server: endpoint, Liar: l.arm, Faults: l.faults}))
 			}
 		}
 	}
@@ -69,7 +72,8 @@ func lieAbout(lies map[string][]lie, endpoints []string, arm, class string) (*li
 func lieOfTwin(run *record.Run, t *facts.Table, row *facts.Row) *lie {
 	var l lie
 	for _, planned := range run.Plan {
-		if planned.Role == plan.AA && planned.Store == row.Store && planned.Cell == t.Cell && run.Trials[planned.ID] != nil {
+		if planned.Role == plan.AA && planned.Store == row.Store && planned.Cell == t.Cell &&
+			run.Trials[planned.ID] != nil {
 			l.arm = planned.Arm
 			l.add(run.Trials[planned.ID].CountedMarks())
 		}
@@ -108,7 +112,10 @@ func liesOf(run *record.Run) map[string][]lie {
 				class = run.Experiment.Cells[planned.Cell].ClassText()
 			}
 			for _, endpoint := range endpoints {
-				at := slices.IndexFunc(lies[endpoint], func(l lie) bool { return l.arm == planned.Arm && l.class == class })
+				at := slices.IndexFunc(lies[endpoint], func(l lie) bool {
+					return l.arm == planned.Arm &&
+						l.class == class
+				})
 				if at < 0 {
 					lies[endpoint] = append(lies[endpoint], lie{arm: planned.Arm, class: class})
 					at = len(lies[endpoint]) - 1

@@ -58,7 +58,8 @@ func detectServerKept(run *record.Run, _ []*facts.Table) []finding.Finding {
 	if len(arms) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.ServerKeptParams{Arms: arms}))}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
+		finding.New(finding.ServerKeptParams{Arms: arms}))}
 }
 
 // detectSettings names the settings that are known to be wrong for this amount of data, most of
@@ -79,7 +80,9 @@ func detectSettings(run *record.Run, tables []*facts.Table) (found []finding.Fin
 			option, _ := optionOf(arm.Description, rule.option)
 			found = append(found, finding.Make(finding.Where{Run: run.Header.ID,
 				Arm: arm.Name}, finding.New(finding.SettingsTooSmallParams{Arm: arm.Name,
-				Option: rule.option, Value: value, InBytes: option.Type == store.Bytes, Set: set, Effect: rule.effect, Records: records, Bytes: bytes, Proposed: proposed(option, rule.enough(records, bytes))})))
+				Option: rule.option, Value: value, InBytes: option.Type == store.Bytes, Set: set,
+				Effect: rule.effect, Records: records, Bytes: bytes, Proposed: proposed(option,
+					rule.enough(records, bytes))})))
 		}
 	}
 	return found

@@ -16,14 +16,16 @@ func detectStarved(_ *record.Run, tables []*facts.Table) (found []finding.Findin
 				continue
 			}
 			s := o.Phase.Starved
-			seen := finding.SeenStarvedParams{Threads: s.Threads, Of: o.Phase.Threads, BeganS: s.BeganS, Seconds: s.Seconds, Others: s.Others}
+			seen := finding.SeenStarvedParams{Threads: s.Threads, Of: o.Phase.Threads, BeganS: s.BeganS,
+				Seconds: s.Seconds, Others: s.Others}
 			evidence = append(evidence, seenIn(o, finding.New(seen)))
 			if s.Seconds > worst.Seconds {
 				worst = seen
 			}
 		}
 		if len(evidence) > 0 {
-			found = append(found, placed(t, r.Arm, finding.ThreadStarvedParams{At: atOf(t, r.Arm), SeenStarvedParams: worst}, evidence...))
+			found = append(found, placed(t, r.Arm, finding.ThreadStarvedParams{At: atOf(t, r.Arm),
+				SeenStarvedParams: worst}, evidence...))
 		}
 	})
 	return found

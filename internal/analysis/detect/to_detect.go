@@ -19,6 +19,7 @@ func ToDetect(run *record.Run) (int, error) {
 func detected(run *record.Run, tables []*facts.Table) finding.Message {
 	e, blocks := &run.Experiment, run.Blocks()
 	return finding.New(finding.BlocksDetectParams{
-		Blocks: blocks, Needed: facts.ToDetect(tables, e.Detect), Share: e.Detect, Most: blocks >= e.BlocksMax, Seconds: e.Time.Seconds(),
+		Blocks: blocks, Needed: facts.ToDetect(tables, e.Detect), Share: e.Detect, Most: blocks >= e.BlocksMax,
+		Seconds: e.Time.Seconds(),
 	})
 }

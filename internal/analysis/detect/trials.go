@@ -96,5 +96,6 @@ func detectIncomplete(run *record.Run, _ []*facts.Table) []finding.Finding {
 	if len(evidence) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.RunIncompleteParams{Files: len(evidence)}), evidence...)}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
+		finding.New(finding.RunIncompleteParams{Files: len(evidence)}), evidence...)}
 }

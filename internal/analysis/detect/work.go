@@ -93,7 +93,8 @@ func operationNames(t *facts.Table) (names []string) {
 func workOf(t *facts.Table, name string) (all []workDone) {
 	for _, r := range t.Rows {
 		used := r.Used()
-		if r.Role != plan.Measured || len(used) == 0 || slices.ContainsFunc(used, func(o *facts.Observation) bool { return o.State != record.OK }) {
+		if r.Role != plan.Measured || len(used) == 0 || slices.ContainsFunc(used,
+			func(o *facts.Observation) bool { return o.State != record.OK }) {
 			continue
 		}
 		w := workDone{row: r, owedKnown: true}
@@ -185,7 +186,8 @@ func (p past) itemsDiffer(name string) string {
 // begin near the last key run out, and find more the further an arm is: of so many records so few
 // that workTolerance covers it. In the order latest, all may begin there.
 func (p past) scansAreFull() bool {
-	return p.loaded && p.phase.Order.Distribution != trace.Latest && float64(p.phase.Scan.Max) <= workTolerance*float64(p.records)
+	return p.loaded && p.phase.Order.Distribution != trace.Latest &&
+		float64(p.phase.Scan.Max) <= workTolerance*float64(p.records)
 }
 
 // missesDiffer says why honest arms may miss different shares, or "".
@@ -250,7 +252,8 @@ func (j *workJudge) judgeMisses(name string, all []workDone) {
 	}
 	for i := range all {
 		w := &all[i]
-		if w.missed() <= fewest.missed()+workTolerance+workChance(1, w.hits+w.miss)+workChance(1, fewest.hits+fewest.miss) {
+		if w.missed() <= fewest.missed()+workTolerance+workChance(1, w.hits+w.miss)+workChance(1,
+			fewest.hits+fewest.miss) {
 			continue
 		}
 		because := j.past.missesDiffer(w)
@@ -273,16 +276,19 @@ func detectRanOut(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 				if operation.Vain == nil || *operation.Vain == 0 {
 					continue
 				}
-				seen := finding.SeenVainParams{Operation: operation.Name, Vain: *operation.Vain, Of: operation.OK + operation.Miss}
+				seen := finding.SeenVainParams{Operation: operation.Name, Vain: *operation.Vain,
+					Of: operation.OK + operation.Miss}
 				if operation.Name == trace.Delete.String() {
-					if seen.Seconds = o.RecordsLasted(); longest == nil || seen.Seconds != nil && *seen.Seconds > *longest {
+					if seen.Seconds = o.RecordsLasted(); longest == nil || seen.Seconds != nil &&
+						*seen.Seconds > *longest {
 						longest = seen.Seconds
 					}
 				}
 				evidence = append(evidence, seenIn(o, finding.New(seen)))
 			}
 		}
-		found = append(found, placed(t, r.Arm, finding.RanOutParams{At: atOf(t, r.Arm), Share: share, Records: t.Parameters.Records, Seconds: longest, Fixed: t.FixedWork}, evidence...))
+		found = append(found, placed(t, r.Arm, finding.RanOutParams{At: atOf(t, r.Arm), Share: share,
+			Records: t.Parameters.Records, Seconds: longest, Fixed: t.FixedWork}, evidence...))
 	})
 	return found
 }
@@ -319,7 +325,8 @@ func detectStoppedEarly(_ *record.Run, tables []*facts.Table) (found []finding.F
 				continue
 			}
 			least = min(least, float64(o.Phase.Attempted)/float64(t.Work.Operations))
-			evidence = append(evidence, seenIn(o, finding.New(finding.SeenPartParams{Done: o.Phase.Attempted, Of: t.Work.Operations})))
+			evidence = append(evidence, seenIn(o, finding.New(finding.SeenPartParams{Done: o.Phase.Attempted,
+				Of: t.Work.Operations})))
 		}
 		if len(evidence) > 0 {
 			found = append(found, placed(t, r.Arm, finding.StoppedEarlyParams{At: atOf(t, r.Arm),

@@ -25,7 +25,8 @@ func doingIn(operation string, tell func(arm string, o *record.Operation)) *reco
 	run := resulttest.CleanRun()
 	for i := range run.Experiment.Phases {
 		if p := &run.Experiment.Phases[i]; p.Name == "get" {
-			p.Mix, p.Scan, p.Asked = map[string]float64{operation: 1}, experiment.Scan{Min: 1, Max: 100}, []experiment.AskedQuery{{Operation: operation, Weight: 1}}
+			p.Mix, p.Scan, p.Asked = map[string]float64{operation: 1}, experiment.Scan{Min: 1, Max: 100},
+				[]experiment.AskedQuery{{Operation: operation, Weight: 1}}
 			run.Experiment.Values.Queries = []keyval.Query{{Limit: 20}}
 		}
 	}
@@ -215,7 +216,8 @@ func TestEqualStoresWithDifferentProgressDoTheSameWork(t *testing.T) {
 		records := rapid.Uint64Range(200, 5000).Draw(t, "records")
 		s := trace.Spec{
 			Records: records, Fresh: records, Threads: rapid.IntRange(1, 4).Draw(t, "threads"), ThreadEntries: rapid.IntRange(16, 3000).Draw(t, "entries"), Seed: rapid.Uint64().Draw(t, "seed"),
-			Mix: []trace.Share{{Operation: trace.Scan, Weight: 1}, {Operation: trace.Insert, Weight: 1}}, Sizes: []trace.Size{{Bytes: 10, Weight: 1}},
+			Mix:   []trace.Share{{Operation: trace.Scan, Weight: 1}, {Operation: trace.Insert, Weight: 1}},
+			Sizes: []trace.Size{{Bytes: 10, Weight: 1}},
 			Scan:  trace.ScanLengths{Min: 1, Max: rapid.IntRange(1, 100).Draw(t, "most"), Zipfian: rapid.Bool().Draw(t, "short ones")},
 			Order: rapid.SampledFrom([]trace.Order{{Distribution: trace.Uniform}, {Distribution: trace.Zipfian, Theta: 0.99}, {Distribution: trace.Shuffled}}).Draw(t, "order"),
 		}
@@ -241,7 +243,8 @@ func TestEqualStoresWithDifferentProgressDoTheSameWork(t *testing.T) {
 				}
 			}
 			judged.Rows = append(judged.Rows, &facts.Row{Arm: arm, Role: plan.Measured,
-				Trials: []*facts.Observation{{Used: true, State: record.OK, Phase: &record.Phase{Operations: []record.Operation{o}}}}})
+				Trials: []*facts.Observation{{Used: true, State: record.OK,
+					Phase: &record.Phase{Operations: []record.Operation{o}}}}})
 		}
 		if found := detect.LessWork(run, []*facts.Table{judged}); len(found) > 0 {
 			t.Fatal(found)
@@ -260,7 +263,8 @@ func TestScansOfAGrowingStoreAreHonest(t *testing.T) {
 			}
 			s := trace.Spec{
 				Records: drawn, Fresh: drawn, Threads: rapid.IntRange(1, 4).Draw(t, "threads"), ThreadEntries: 4096, Seed: rapid.Uint64().Draw(t, "seed"),
-				Mix: []trace.Share{{Operation: trace.Scan, Weight: 1}, {Operation: trace.Insert, Weight: 1}}, Sizes: []trace.Size{{Bytes: 10, Weight: 1}},
+				Mix:   []trace.Share{{Operation: trace.Scan, Weight: 1}, {Operation: trace.Insert, Weight: 1}},
+				Sizes: []trace.Size{{Bytes: 10, Weight: 1}},
 				Scan:  trace.ScanLengths{Min: 1, Max: rapid.IntRange(1, 1000).Draw(t, "most")},
 				Order: rapid.SampledFrom([]trace.Order{{Distribution: trace.Uniform}, {Distribution: trace.Latest, Theta: 0.99}}).Draw(t, "order"),
 			}
@@ -268,9 +272,10 @@ func TestScansOfAGrowingStoreAreHonest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := &record.Run{Experiment: experiment.Experiment{Cells: []experiment.Cell{{Durability: store.D1}}, Phases: []experiment.Phase{
-				{Name: "load", Load: loaded > 0},
-				{Name: "p", Mix: map[string]float64{"scan": 1, "insert": 1}, Scan: experiment.Scan{Min: 1, Max: s.Scan.Max}, Order: experiment.Order{Distribution: s.Order.Distribution}}}}}
+			run := &record.Run{Experiment: experiment.Experiment{Cells: []experiment.Cell{{Durability: store.D1}},
+				Phases: []experiment.Phase{
+					{Name: "load", Load: loaded > 0},
+					{Name: "p", Mix: map[string]float64{"scan": 1, "insert": 1}, Scan: experiment.Scan{Min: 1, Max: s.Scan.Max}, Order: experiment.Order{Distribution: s.Order.Distribution}}}}}
 			judged := &facts.Table{Phase: "p", Run: run, Parameters: experiment.Cell{Records: loaded}}
 			for _, arm := range []string{"quick", "slow", "slower"} {
 				o := record.Operation{Name: "scan"}
@@ -279,14 +284,16 @@ func TestScansOfAGrowingStoreAreHonest(t *testing.T) {
 					for i := range file.Threads {
 						e, index := file.Threads[i].EntryAt(sequence)
 						if e.Operation() == trace.Scan {
-							o.OK, o.Items = o.OK+1, o.Items+min(uint64(file.Amounts[e.SizeClass()]), end-min(max(index, first), end))
+							o.OK, o.Items = o.OK+1, o.Items+min(uint64(file.Amounts[e.SizeClass()]),
+								end-min(max(index, first), end))
 						} else {
 							end = max(end, index+1)
 						}
 					}
 				}
 				judged.Rows = append(judged.Rows, &facts.Row{Arm: arm, Role: plan.Measured,
-					Trials: []*facts.Observation{{Used: true, State: record.OK, Phase: &record.Phase{Operations: []record.Operation{o}}}}})
+					Trials: []*facts.Observation{{Used: true, State: record.OK,
+						Phase: &record.Phase{Operations: []record.Operation{o}}}}})
 			}
 			for _, f := range detect.LessWork(run, []*facts.Table{judged}) {
 				if f.Code == finding.LessWork {

@@ -252,7 +252,8 @@ const kneeTimes = 2
 // at rates up to half of the capacity, over the steps of all blocks; nil: not seen, as no step was so low.
 func kneeOf(c *Capacity, searches []*record.Phase) *float64 {
 	q := 0.99
-	if at := slices.IndexFunc(c.Objectives, func(o capacity.Objective) bool { return o.Metric == capacity.Percentile }); at >= 0 {
+	if at := slices.IndexFunc(c.Objectives,
+		func(o capacity.Objective) bool { return o.Metric == capacity.Percentile }); at >= 0 {
 		q = c.Objectives[at].Quantile
 	}
 	var low []float64
@@ -301,7 +302,8 @@ func curveOf(searches []*record.Phase) (bands []Band) {
 			b.Seconds += s.Seconds
 			b.Ended += s.Done / float64(len(of))
 			b.Backlog = max(b.Backlog, float64(s.Never))
-			phases = append(phases, asPhase([]record.Interval{{ToNS: int64(s.Seconds * 1e9), Never: s.Never, Response: s.Response, Late: s.Late}}))
+			phases = append(phases, asPhase([]record.Interval{{ToNS: int64(s.Seconds * 1e9), Never: s.Never,
+				Response: s.Response, Late: s.Late}}))
 		}
 		b.Latencies = meanLatencies(phases)
 		bands = append(bands, b)

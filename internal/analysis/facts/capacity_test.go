@@ -12,7 +12,8 @@ import (
 )
 
 var capacityWork = experiment.Phase{Name: "capacity", Capacity: &capacity.Asked{
-	Objectives: []capacity.Objective{{Metric: capacity.Percentile, Quantile: 0.99, Limit: 5e6}}, From: 100, To: 1e6, Step: 2e9, Hold: 10e9}}
+	Objectives: []capacity.Objective{{Metric: capacity.Percentile, Quantile: 0.99, Limit: 5e6}}, From: 100, To: 1e6,
+	Step: 2e9, Hold: 10e9}}
 
 // searched is a phase whose store holds up to a rate, as its steps have it: all operations take a
 // millisecond then, and ten above.
@@ -21,7 +22,8 @@ func searched(rate float64, late bool) *record.Phase {
 	p := &record.Phase{Name: "capacity", ElapsedNS: 60e9, Open: true, Machine: &record.Machine{CPUs: 4}, Capacity: &record.Capacity{}}
 	add := func(kind capacity.Kind, asked float64) capacity.Seen {
 		const n = 10_000
-		s := record.CapacityStep{Kind: kind, Rate: asked, Seconds: 2, Done: min(asked, rate), Due: n, Response: histogram.New(), ClientCPUs: &cpu, ServerCPUs: &server}
+		s := record.CapacityStep{Kind: kind, Rate: asked, Seconds: 2, Done: min(asked, rate), Due: n,
+			Response: histogram.New(), ClientCPUs: &cpu, ServerCPUs: &server}
 		took := uint64(1e6)
 		if asked > rate {
 			took = 1e7
@@ -50,7 +52,8 @@ func rowOf(phases ...*record.Phase) *Row {
 	r := &Row{Arm: "redis", Role: plan.Measured}
 	for i, p := range phases {
 		fitted := p.Capacity.Fitted(capacityWork.Capacity.Objectives)
-		r.Trials = append(r.Trials, &Observation{Planned: plan.Trial{Block: i + 1}, Trial: &record.Trial{}, Phase: p, State: record.OK,
+		r.Trials = append(r.Trials, &Observation{Planned: plan.Trial{Block: i + 1}, Trial: &record.Trial{},
+			Phase: p, State: record.OK,
 			Used: true, Fitted: &fitted, Rate: &fitted.Rate})
 	}
 	return r
@@ -139,7 +142,8 @@ func TestLimitOf(t *testing.T) {
 			s.DiskBusy = number(0)
 		}
 	}
-	if l := rowOf(p, p, p).capacityOf(capacityWork).Limit; l.Kind != LimitDisk || math.Abs(*l.DiskRequests/4000-1) > 0.1 {
+	if l := rowOf(p, p, p).capacityOf(capacityWork).Limit; l.Kind != LimitDisk ||
+		math.Abs(*l.DiskRequests/4000-1) > 0.1 {
 		t.Errorf("limited by %+v, expected the disk; steps that are done again do not count", l)
 	}
 }
@@ -155,7 +159,8 @@ func TestKneeOfACapacity(t *testing.T) {
 	if knee == nil || *knee < 25_000 || *knee > 33_000 {
 		t.Errorf("the knee is at %v, expected a rate at which latency is twice that below 20000/s", knee)
 	}
-	if knee := kneeOf(&Capacity{Objectives: capacityWork.Capacity.Objectives, Rate: 4000}, []*record.Phase{p}); knee != nil {
+	if knee := kneeOf(&Capacity{Objectives: capacityWork.Capacity.Objectives, Rate: 4000},
+		[]*record.Phase{p}); knee != nil {
 		t.Errorf("a knee, %v, although no step was below half of the capacity", *knee)
 	}
 }

@@ -51,7 +51,8 @@ func checkedOf(phases []*record.Phase) *Checked {
 		return nil
 	}
 	c.ReadShare, c.WriteShare = shareOf(reads, allReads), shareOf(c.Covered, allWrites)
-	c.Found4, c.Found5, c.Found6 = history.Found(1e-4, c.Covered), history.Found(1e-5, c.Covered), history.Found(1e-6, c.Covered)
+	c.Found4, c.Found5, c.Found6 = history.Found(1e-4, c.Covered), history.Found(1e-5,
+		c.Covered), history.Found(1e-6, c.Covered)
 	c.FoundOneIn = history.Rarest(c.Covered)
 	if threadNS > 0 {
 		share := recordedNS * float64(records) / threadNS

@@ -27,10 +27,12 @@ func TestRow_says_what_was_checked_and_when_threads_came_to_their_milestones(t *
 	}
 	r := resulttest.RowOf(t, resulttest.ResultOf(t, run), "put", "elm")
 	if c := r.Checked; c == nil || c.Keys != 256 || c.Covered != 20_000 || math.Abs(c.Found4-0.8647) > 1e-3 ||
-		math.Abs(c.Found6-0.0198) > 1e-3 || math.Abs(c.WriteShare*float64(writes)/20_000-1) > 0.01 || c.TimeShare == nil {
+		math.Abs(c.Found6-0.0198) > 1e-3 || math.Abs(c.WriteShare*float64(writes)/20_000-1) > 0.01 ||
+		c.TimeShare == nil {
 		t.Errorf("checked %+v", c)
 	}
-	if m := r.Milestones; m == nil || m.Every != 1000 || m.Threads != 10 || m.LastS != 2.5 || m.LastMinS != 2 || m.LastMaxS != 3 {
+	if m := r.Milestones; m == nil || m.Every != 1000 || m.Threads != 10 || m.LastS != 2.5 || m.LastMinS != 2 ||
+		m.LastMaxS != 3 {
 		t.Errorf("milestones %+v", m)
 	}
 	if r.StartsApartNS == nil || *r.StartsApartNS != 3e6 {
@@ -43,7 +45,8 @@ func TestRow_says_what_was_checked_and_when_threads_came_to_their_milestones(t *
 
 // Each task has the time of each so many operations, and no more of them than a curve can show.
 func TestTaskTimesOf(t *testing.T) {
-	p := &record.Phase{BeganNS: 5e8, Milestones: &record.Milestones{Every: 1000, Seconds: [][]float64{{1, 2, 5}, {1.5}, nil}}}
+	p := &record.Phase{BeganNS: 5e8, Milestones: &record.Milestones{Every: 1000, Seconds: [][]float64{{1, 2, 5},
+		{1.5}, nil}}}
 	got := facts.TaskTimesOf(p)
 	if got == nil || got.Every != 1000 || !reflect.DeepEqual(got.Tasks, [][]float64{{0.5, 1, 3}, {1}, {}}) {
 		t.Errorf("task times %+v", got)

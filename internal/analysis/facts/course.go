@@ -159,7 +159,8 @@ func middleOf(moves []Moved) Moved {
 	}
 	m := moves[0]
 	m.AfterS = middle(func(m Moved) float64 { return m.AfterS })
-	m.Before, m.After = middle(func(m Moved) float64 { return m.Before }), middle(func(m Moved) float64 { return m.After })
+	m.Before = middle(func(m Moved) float64 { return m.Before })
+	m.After = middle(func(m Moved) float64 { return m.After })
 	return m
 }
 
@@ -169,7 +170,8 @@ const togetherSeconds = 3
 // sortMoves puts first what moved first and most; what only goes along with the rate comes last.
 func (c *Course) sortMoves() {
 	slices.SortStableFunc(c.Moved, func(a, b Moved) int {
-		return cmp.Or(cmp.Compare(math.Floor(a.AfterS/togetherSeconds), math.Floor(b.AfterS/togetherSeconds)), cmp.Compare(b.effect(), a.effect()))
+		return cmp.Or(cmp.Compare(math.Floor(a.AfterS/togetherSeconds), math.Floor(b.AfterS/togetherSeconds)),
+			cmp.Compare(b.effect(), a.effect()))
 	})
 	place := func(name string) int {
 		if at := slices.IndexFunc(c.Moved, func(m Moved) bool { return m.Resource == name }); at >= 0 {
@@ -204,8 +206,9 @@ func (c *TrialCourse) moved() (moves []Moved) {
 			continue
 		}
 		if e := c.Shape.Events[*with.Event]; e.From <= place.Seconds && place.Seconds <= max(e.To, e.From) {
-			moves = append(moves, Moved{Resource: with.Resource, AfterS: with.Seconds - place.Seconds, Before: with.Before,
-				After: with.After, PerSecond: with.PerSecond})
+			moves = append(moves, Moved{Resource: with.Resource, AfterS: with.Seconds - place.Seconds,
+				Before: with.Before,
+				After:  with.After, PerSecond: with.PerSecond})
 		}
 	}
 	return moves

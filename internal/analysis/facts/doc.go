@@ -5,7 +5,9 @@
 //  2. latencies.go, lateness.go, backlog.go  percentiles, and which of them must not be shown
 //  3. tables.go, table.go, figures.go, names.go  trials → rows → tables, one a cell and measured phase
 //  4. ranks.go, undecided.go  who may be ranked, who is ahead, who is tied: one comparison a table
-//  5. effects.go, scaling.go, short.go, groups.go  what axes do, the law of one of load or size, what was too short, when groups worked
+//
+// 5. effects.go, scaling.go, short.go, groups.go  what axes do, the law of one of load or size,
+// what was too short, when groups worked
 //  6. left.go  which commands undo what a run left on a server
 //
 // Of a row, where its trials have it:

@@ -15,7 +15,8 @@ import (
 
 // factorialTables are the tables of one phase with one arm each, at every combination of threads and
 // memory. rate says what the arm does there.
-func factorialTables(threads []int, memory []int64, rate func(threads int, memory int64, block int) float64) (tables []*facts.Table) {
+func factorialTables(threads []int, memory []int64, rate func(threads int, memory int64,
+	block int) float64) (tables []*facts.Table) {
 	run := resulttest.RaceOf(3, resulttest.Runner("store", 1000))
 	for _, n := range threads {
 		for _, bytes := range memory {
@@ -26,7 +27,8 @@ func factorialTables(threads []int, memory []int64, rate func(threads int, memor
 			r.Arm, r.Standing = "store", facts.Ranked
 			for block := range 3 {
 				v := rate(n, bytes, block)
-				r.Trials = append(r.Trials, &facts.Observation{Used: true, Rate: &v, Planned: plan.Trial{Block: block + 1}, Phase: &record.Phase{}})
+				r.Trials = append(r.Trials, &facts.Observation{Used: true, Rate: &v,
+					Planned: plan.Trial{Block: block + 1}, Phase: &record.Phase{}})
 			}
 			t.Rows = []*facts.Row{r}
 			tables = append(tables, t)

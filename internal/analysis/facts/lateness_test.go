@@ -94,7 +94,8 @@ func TestAKindIsRefusedForWhatWholePhasesSay(t *testing.T) {
 		return p
 	}
 	quick := func(p *record.Phase) { // reads of which a lateness of 131 µs is more than a tenth
-		p.Operations[0].Response, p.LatenessMaxNS = openLoad(map[uint64]uint64{ms: 95_000}, nil, 0).Operations[0].Response, 180_000
+		p.Operations[0].Response, p.LatenessMaxNS = openLoad(map[uint64]uint64{ms: 95_000}, nil,
+			0).Operations[0].Response, 180_000
 	}
 	for _, c := range []struct {
 		name            string
@@ -123,7 +124,8 @@ func TestAKindIsRefusedForWhatWholePhasesSay(t *testing.T) {
 func TestLatenessIsKnownToAFactorOfTwo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		latest := rapid.SliceOfN(rapid.Uint64Range(0, 1<<34), 1, 300).Draw(t, "lateness")
-		p := &record.Phase{Open: true, Late: make([]uint64, counters.LatenessWords), Operations: []record.Operation{{OK: uint64(len(latest))}}}
+		p := &record.Phase{Open: true, Late: make([]uint64, counters.LatenessWords),
+			Operations: []record.Operation{{OK: uint64(len(latest))}}}
 		for _, ns := range latest {
 			if word := counters.LatenessWord(ns); word >= 0 {
 				p.Late[word]++
@@ -160,7 +162,8 @@ func TestRefusedPercentilesAreAFinding(t *testing.T) {
 	for _, arm := range []string{"oak", "elm", "ash", "oak (A/A)"} {
 		for _, trial := range resulttest.Trials(run, arm) {
 			p := resulttest.PhaseOf(trial, "put")
-			p.Open, p.Operations[0].Response, p.Late = true, p.Operations[0].Service, make([]uint64, counters.LatenessWords)
+			p.Open, p.Operations[0].Response, p.Late = true, p.Operations[0].Service, make([]uint64,
+				counters.LatenessWords)
 		}
 	}
 	for _, trial := range resulttest.Trials(run, "elm") {

@@ -149,7 +149,8 @@ func trialOf(p *record.Phase, work experiment.Phase) (t trialOverTime, ok bool) 
 	peak, behind := 0.0, uint64(0)
 	for i := range p.Intervals {
 		interval := &p.Intervals[i]
-		if interval.Stretch < 0 || interval.Stretch >= len(t.stretches) || interval.ToNS <= interval.FromNS || interval.Response == nil {
+		if interval.Stretch < 0 || interval.Stretch >= len(t.stretches) || interval.ToNS <= interval.FromNS ||
+			interval.Response == nil {
 			return t, false
 		}
 		from, to := time.Duration(interval.FromNS-begin), time.Duration(interval.ToNS-begin)
@@ -300,7 +301,8 @@ func (s *Stretch) sum(trials []trialOverTime) {
 				continue
 			}
 			seen = true
-			asked, begun, ended = asked+float64(interval.Asked), begun+float64(interval.Begun), ended+float64(interval.Ended)
+			asked, begun, ended =
+				asked+float64(interval.Asked), begun+float64(interval.Begun), ended+float64(interval.Ended)
 			seconds += interval.Seconds()
 			if last := i == len(t.phase.Intervals)-1 || t.phase.Intervals[i+1].Stretch != interval.Stretch; last {
 				backlog, late = max(backlog, interval.Backlog), max(late, interval.BehindNS)
@@ -416,7 +418,8 @@ func bandsOf(trials []trialOverTime) (bands []Band) {
 	for _, edges := range edgesOf(trials) {
 		b := Band{FromRate: edges[0], ToRate: edges[1]}
 		in := func(t *trialOverTime, i int) bool {
-			return !t.carried[i] && t.rates[i] >= edges[0]*(1-1e-6) && t.rates[i] <= edges[1]*(1+1e-6) && (t.rates[i] < edges[2] || edges[0] == edges[1])
+			return !t.carried[i] && t.rates[i] >= edges[0]*(1-1e-6) && t.rates[i] <= edges[1]*(1+1e-6) &&
+				(t.rates[i] < edges[2] || edges[0] == edges[1])
 		}
 		ended := 0.0
 		for k := range trials {
@@ -449,7 +452,8 @@ func edgesOf(trials []trialOverTime) (edges [][3]float64) {
 		}
 	}
 	slices.Sort(rates)
-	distinct := slices.CompactFunc(slices.Clone(rates), func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(a, b) })
+	distinct := slices.CompactFunc(slices.Clone(rates),
+		func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(a, b) })
 	if len(distinct) <= bandsMax {
 		for _, rate := range distinct {
 			edges = append(edges, [3]float64{rate, rate, math.Inf(1)})
@@ -471,7 +475,10 @@ func edgesOf(trials []trialOverTime) (edges [][3]float64) {
 
 // momentsOf sums up by time: intervals are the same in each trial that came so far.
 func momentsOf(trials []trialOverTime) (moments []Moment) {
-	most := slices.MaxFunc(trials, func(a, b trialOverTime) int { return cmp.Compare(len(a.phase.Intervals), len(b.phase.Intervals)) })
+	most := slices.MaxFunc(trials, func(a, b trialOverTime) int {
+		return cmp.Compare(len(a.phase.Intervals),
+			len(b.phase.Intervals))
+	})
 	for i := range most.phase.Intervals {
 		var asked, ended, backlog []float64
 		for _, t := range trials {
@@ -483,7 +490,8 @@ func momentsOf(trials []trialOverTime) (moments []Moment) {
 			}
 		}
 		middle := &most.phase.Intervals[i]
-		m := Moment{AtS: float64(middle.FromNS+middle.ToNS) / 2e9, Asked: *MedianOf(asked), Ended: *MedianOf(ended), Backlog: *MedianOf(backlog)}
+		m := Moment{AtS: float64(middle.FromNS+middle.ToNS) / 2e9, Asked: *MedianOf(asked), Ended: *MedianOf(ended),
+			Backlog: *MedianOf(backlog)}
 		l := latenciesIn(trials, func(_ *trialOverTime, k int) bool { return k == i })
 		m.P50NS, m.P99NS = l.At(0.5), l.At(0.99)
 		moments = append(moments, m)
@@ -502,7 +510,8 @@ func riseOf(trials []trialOverTime) *Rise {
 	if 2*len(rates) <= len(trials) {
 		return nil
 	}
-	return &Rise{Rate: *MedianOf(rates), BelowNS: *MedianOf(below), AboveNS: *MedianOf(above), Blocks: len(rates), OfBlocks: len(trials)}
+	return &Rise{Rate: *MedianOf(rates), BelowNS: *MedianOf(below), AboveNS: *MedianOf(above), Blocks: len(rates),
+		OfBlocks: len(trials)}
 }
 
 // rise finds the rate in one trial: of the bands of rates, at each of those above the 99th percentile is

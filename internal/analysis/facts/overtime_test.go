@@ -49,7 +49,8 @@ func TestPercentilesOfStretches(t *testing.T) {
 		"bursts": {{Form: trace.FormBurst, From: 1000, To: 9000, Every: 2 * time.Second, Length: 200 * ms, Duration: 10 * time.Second}},
 		"sine":   {{Form: trace.FormSine, From: 1000, To: 9000, Every: 4 * time.Second, Duration: 10 * time.Second}},
 	} {
-		o, _ := overTime(t, segments, recordtest.Queue{Threads: 4, Service: constant(50 * time.Microsecond), Stops: stops})
+		o, _ := overTime(t, segments, recordtest.Queue{Threads: 4, Service: constant(50 * time.Microsecond),
+			Stops: stops})
 		for _, s := range o.Stretches {
 			want := arithmetic(t, segments, s, stops)
 			got := s.At(0.99)
@@ -78,7 +79,8 @@ func arithmetic(t *testing.T, segments []trace.Segment, s facts.Stretch, stops [
 		for _, stop := range stops {
 			for at := stop; at < stop+recordtest.StopLength; at += 10 * time.Microsecond {
 				if at >= stretch.from && at < stretch.to {
-					waits.Counts[histogram.Bucket(uint64(stop+recordtest.StopLength-at))] += uint64(1e6 * (load.Until(at+10*time.Microsecond) - load.Until(at)))
+					waits.Counts[histogram.Bucket(uint64(stop+recordtest.StopLength-at))] += uint64(1e6 *
+						(load.Until(at+10*time.Microsecond) - load.Until(at)))
 				}
 			}
 		}
@@ -100,7 +102,10 @@ func stretchesOf(segments []trace.Segment) (all []stretch) {
 	var at time.Duration
 	for i := range segments {
 		if segments[i].Form == trace.FormBurst {
-			trace.EachBurst(&segments[i], func(from, to time.Duration, burst bool) { all = append(all, stretch{i, burst, at + from, at + to}) })
+			trace.EachBurst(&segments[i], func(from, to time.Duration, burst bool) {
+				all = append(all,
+					stretch{i, burst, at + from, at + to})
+			})
 		} else {
 			all = append(all, stretch{i, false, at, at + segments[i].Duration})
 		}
@@ -143,7 +148,8 @@ func TestTheRateAboveWhichAStoreAnswersLate(t *testing.T) {
 	if o.Rises == nil || math.Abs(o.Rises.Rate/8000-1) > 0.15 {
 		t.Errorf("a full queue: %+v", o.Rises)
 	}
-	o, _ = overTime(t, ramp, recordtest.Queue{Threads: 8, Service: constant(50 * time.Microsecond), Stops: []time.Duration{2 * time.Second, 7 * time.Second}})
+	o, _ = overTime(t, ramp, recordtest.Queue{Threads: 8, Service: constant(50 * time.Microsecond),
+		Stops: []time.Duration{2 * time.Second, 7 * time.Second}})
 	if o.Rises != nil {
 		t.Errorf("a store that stops twice answers late at any rate: %+v", o.Rises)
 	}
@@ -152,7 +158,8 @@ func TestTheRateAboveWhichAStoreAnswersLate(t *testing.T) {
 // 8,000 a second are done. A burst of 20,000 for a second leaves 12,000, which drain at 6,000 a second:
 // two seconds.
 func TestRecoveryFromABurst(t *testing.T) {
-	segments := []trace.Segment{{Form: trace.FormBurst, From: 2000, To: 20_000, Every: 10 * time.Second, Length: time.Second, Duration: 20 * time.Second}}
+	segments := []trace.Segment{{Form: trace.FormBurst, From: 2000, To: 20_000, Every: 10 * time.Second,
+		Length: time.Second, Duration: 20 * time.Second}}
 	o, run := overTime(t, segments, recordtest.Queue{Threads: 8, Service: constant(ms)})
 	burst := o.Stretches[1]
 	if !burst.Burst || burst.Times != 2 || burst.RecoveryS == nil || math.Abs(*burst.RecoveryS-2) > 0.25 {
@@ -194,7 +201,8 @@ func TestABacklogThatIsNeverDrained(t *testing.T) {
 
 // What the experiment asked for is nothing that a store did.
 func TestAnOrderedChangeIsNoFinding(t *testing.T) {
-	segments := []trace.Segment{{Form: trace.FormStep, To: 5000, Duration: 30 * time.Second}, {Form: trace.FormStep, To: 1000, Duration: 30 * time.Second}}
+	segments := []trace.Segment{{Form: trace.FormStep, To: 5000, Duration: 30 * time.Second}, {Form: trace.FormStep,
+		To: 1000, Duration: 30 * time.Second}}
 	_, run := overTime(t, segments, recordtest.Queue{Threads: 8, Service: constant(50 * time.Microsecond)})
 	r := resulttest.ResultOf(t, run)
 	for _, f := range r.Findings {

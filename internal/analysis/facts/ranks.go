@@ -280,7 +280,8 @@ func groupOf(c *stat.Comparison, rows []*Row) *Group {
 				if apart = apart && pair.Significant && pair.Value > 1 && pair.Interval != nil; !apart {
 					break
 				}
-				g.Least, g.Most, g.Low = min(g.Least, pair.Value), max(g.Most, pair.Value), min(g.Low, pair.Interval.Low)
+				g.Least, g.Most, g.Low = min(g.Least, pair.Value), max(g.Most, pair.Value), min(g.Low,
+					pair.Interval.Low)
 			}
 		}
 		if apart {

@@ -27,16 +27,19 @@ func TestTable_says_who_is_fastest(t *testing.T) {
 	if math.Abs(oak.Rate.Value/200e3-1) > 0.01 || oak.Rate.Low == nil || oak.Rate.Blocks != 5 {
 		t.Errorf("oak: %+v", oak.Rate)
 	}
-	if elm.ToBest == nil || math.Abs(elm.ToBest.Value-0.5) > 0.01 || !elm.ToBest.Significant || math.Abs(elm.ToBaseline.Value-elm.ToBest.Value) > 1e-9 {
+	if elm.ToBest == nil || math.Abs(elm.ToBest.Value-0.5) > 0.01 || !elm.ToBest.Significant ||
+		math.Abs(elm.ToBaseline.Value-elm.ToBest.Value) > 1e-9 {
 		t.Errorf("elm to the best: %+v", elm.ToBest)
 	}
 	if put.AA == nil || len(put.Ceilings) != 1 || put.Threshold < 0.03 || resulttest.RowIn(put, "oak (A/A)").Standing != model.Reference || resulttest.RowIn(put, "null").Rank != 0 {
 		t.Errorf("A/A %v, ceilings %v, threshold %v", put.AA, put.Ceilings, put.Threshold)
 	}
-	if p50, p99, most := oak.At(0.5), oak.At(0.99), oak.At(1); p50 == nil || *p50 >= *p99 || *p99 > *most || oak.Points[0].Low == nil {
+	if p50, p99, most := oak.At(0.5), oak.At(0.99), oak.At(1); p50 == nil || *p50 >= *p99 || *p99 > *most ||
+		oak.Points[0].Low == nil {
 		t.Errorf("latency %+v", oak.Points)
 	}
-	if oak.WriteAmplification == nil || math.Abs(*oak.WriteAmplification-1) > 0.01 || math.Abs(*oak.AllocBytes-48) > 0.01 || *oak.MemoryBytes != 90e6 {
+	if oak.WriteAmplification == nil || math.Abs(*oak.WriteAmplification-1) > 0.01 ||
+		math.Abs(*oak.AllocBytes-48) > 0.01 || *oak.MemoryBytes != 90e6 {
 		t.Errorf("resources: %v %v %v", oak.WriteAmplification, oak.AllocBytes, oak.MemoryBytes)
 	}
 	if at := resulttest.RowIn(resulttest.TableOf(t, resulttest.CleanRun(), "get"), "oak").WriteAmplification; at != nil {
@@ -394,7 +397,8 @@ func TestTable_each_store_is_held_against_the_ceiling_of_its_own_worker(t *testi
 		if elm.Ceiling != "nought" || math.Abs(*elm.HarnessShare-100e3/rate) > 0.01 || (elm.Standing == model.Ranked) == bound {
 			t.Errorf("elm: bounded by %q, share %v, %s", elm.Ceiling, *elm.HarnessShare, elm.Standing)
 		}
-		if oak.Ceiling != experiment.NullDriver || oak.Standing != model.Ranked || len(put.Ceilings) != 2 || put.Ceilings[0].Arm != experiment.NullDriver {
+		if oak.Ceiling != experiment.NullDriver || oak.Standing != model.Ranked || len(put.Ceilings) != 2 ||
+			put.Ceilings[0].Arm != experiment.NullDriver {
 			t.Errorf("oak: bounded by %q, %s, ceilings %+v", oak.Ceiling, oak.Standing, put.Ceilings)
 		}
 	}

@@ -94,7 +94,8 @@ func ScalingOf(tables []*Table) (all []Scaling) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Scaling) int {
-		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Phase, b.Phase), strings.Compare(a.Case, b.Case),
+		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Phase, b.Phase), strings.Compare(a.Case,
+			b.Case),
 			strings.Compare(a.Axis, b.Axis), strings.Compare(a.Arm, b.Arm))
 	})
 	return all
@@ -119,7 +120,8 @@ func sizeOptions(t *Table, r *Row) map[string]sizeOption {
 	own := stores[r.Store].AllOptions()
 	for i := range stores {
 		other := &stores[i]
-		if i == r.Store || other.Driver != stores[r.Store].Driver || !slices.Equal(other.Worker, stores[r.Store].Worker) {
+		if i == r.Store || other.Driver != stores[r.Store].Driver || !slices.Equal(other.Worker,
+			stores[r.Store].Worker) {
 			continue
 		}
 		option, one := differsIn(own, other.AllOptions())

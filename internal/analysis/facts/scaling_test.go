@@ -13,7 +13,8 @@ import (
 // threadsAndMemory are tables whose rate follows the universal law over threads, at each memory limit.
 func threadsAndMemory(sigma, kappa float64) []*facts.Table {
 	noise := []float64{0, 0.01, -0.008}
-	return factorialTables([]int{1, 2, 4, 8, 16, 32}, []int64{0, 1 << 30}, func(threads int, memory int64, block int) float64 {
+	return factorialTables([]int{1, 2, 4, 8, 16, 32}, []int64{0, 1 << 30}, func(threads int, memory int64,
+		block int) float64 {
 		n := float64(threads)
 		return 10_000 * n / (1 + sigma*(n-1) + kappa*n*(n-1)) * math.Exp(noise[(block+threads+int(memory>>30))%3])
 	})

@@ -11,7 +11,8 @@ import (
 // Recovery is what a fault of a server did to a phase: from the fault until the next one, or the end.
 type Recovery struct {
 	record.ServerFault
-	// UndoneAt is when the server answered again, by Assay's doing, seconds since the phase began; nil: not in the phase.
+	// UndoneAt is when the server answered again, by Assay's doing, seconds since the phase began;
+	// nil: not in the phase.
 	UndoneAt *float64
 	Down     float64 // seconds from the fault until Assay began to undo it; 0: not in the phase
 	Bad      uint64  // operations that failed, and were lost or wrong
@@ -54,7 +55,8 @@ func Recoveries(p *record.Phase, samples []record.Sample) (all []Recovery) {
 		end, next := float64(p.ElapsedNS)/1e9, math.Inf(1)
 		for _, later := range p.Faults[i+1:] {
 			at := later.At + later.Seconds
-			if later.Does == experiment.FaultStart && later.Node == f.Node && !later.After && at <= end && r.UndoneAt == nil {
+			if later.Does == experiment.FaultStart && later.Node == f.Node && !later.After && at <= end &&
+				r.UndoneAt == nil {
 				r.UndoneAt, r.Down = &at, later.At-f.At
 			}
 			if does(later) {

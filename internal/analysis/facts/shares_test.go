@@ -31,7 +31,8 @@ func TestHitRatio_is_of_the_reads_of_stores_that_may_evict(t *testing.T) {
 
 func TestLostUpdates_is_zero_only_where_updates_were_judged(t *testing.T) {
 	phase := func(lost, done uint64) *record.Phase {
-		return &record.Phase{History: &record.History{Updates: &history.Updates{Fate: history.Fate{Lost: lost, Done: done}}}}
+		return &record.Phase{History: &record.History{Updates: &history.Updates{Fate: history.Fate{Lost: lost,
+			Done: done}}}}
 	}
 	if got := lostUpdatesOf([]*record.Phase{phase(0, 40), phase(10, 60)}); got == nil || *got != 0.1 {
 		t.Errorf("10 of 100: %v", got)

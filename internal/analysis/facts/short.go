@@ -80,7 +80,8 @@ func MeasuredTooShort(tables []*Table) (m tooShort) {
 			}
 		}
 		if t.Work.Duration > 0 {
-			m.Seconds = max(m.Seconds, math.Ceil(max(samplesWanted*max(t.SampleS, sampleSeconds), 2*t.Work.Duration.Seconds())))
+			m.Seconds = max(m.Seconds, math.Ceil(max(samplesWanted*max(t.SampleS, sampleSeconds),
+				2*t.Work.Duration.Seconds())))
 		}
 		shown[t.Phase].Count++
 		for _, o := range r.Used() {

@@ -16,7 +16,8 @@ func TestSpread(t *testing.T) {
 	phase := func(operations int) *record.Phase {
 		h := histogram.New()
 		for i := range operations {
-			h.Record(uint64(1000 * math.Pow(10, 3*float64(i)/float64(operations)))) // as many in each part of three decades
+			// as many in each part of three decades
+			h.Record(uint64(1000 * math.Pow(10, 3*float64(i)/float64(operations))))
 		}
 		return &record.Phase{Operations: []record.Operation{{Service: h, MaxNS: 1e6}}}
 	}

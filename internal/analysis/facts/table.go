@@ -125,10 +125,12 @@ type Reason struct {
 	Blocks, Of int              // in how many blocks, of ReasonIdle, ReasonQuota, ReasonUnsteady and ReasonFaults
 	Course     series.Kind      // of ReasonUnsteady
 	Found      capacity.Outcome // of ReasonCapacity
-	Share      float64          // of an operation that is the harness, of ReasonHarness; of operations that had nothing to do, of ReasonVain
-	Why        string           // of ReasonLeftOut, in the driver's words
-	Cause      finding.Code     // of ReasonEnded, where the trial has one
-	Told       finding.Message  // of those that have words already: what the trial says, or the grave finding
+	// of an operation that is the harness, of ReasonHarness; of operations that had nothing to do,
+	// of ReasonVain
+	Share float64
+	Why   string          // of ReasonLeftOut, in the driver's words
+	Cause finding.Code    // of ReasonEnded, where the trial has one
+	Told  finding.Message // of those that have words already: what the trial says, or the grave finding
 }
 
 // Same reports whether two reasons are one, whatever their figures.

@@ -24,7 +24,8 @@ func Check(run *record.Run) error {
 		return errors.New("no plan (plan.json): nothing can be reported")
 	}
 	for _, planned := range run.Plan {
-		if planned.Cell < 0 || planned.Cell >= len(run.Experiment.Cells) || planned.Store >= len(run.Experiment.Stores) {
+		if planned.Cell < 0 || planned.Cell >= len(run.Experiment.Cells) ||
+			planned.Store >= len(run.Experiment.Stores) {
 			return fmt.Errorf("trial %s of plan.json is of cell %d and store %d, which experiment.json lacks", planned.ID, planned.Cell, planned.Store)
 		}
 	}
@@ -125,7 +126,8 @@ func (p promises) kinds() []Promise {
 		return []Promise{{}}
 	}
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b Promise) int {
-		return cmp.Or(Earlier(!a.Claimed, !b.Claimed), Earlier(!a.Eventual, !b.Eventual), Earlier(a.WithinNS > 0, b.WithinNS > 0),
+		return cmp.Or(Earlier(!a.Claimed, !b.Claimed), Earlier(!a.Eventual, !b.Eventual), Earlier(a.WithinNS > 0,
+			b.WithinNS > 0),
 			cmp.Compare(a.WithinNS, b.WithinNS))
 	})
 }

@@ -59,7 +59,8 @@ func observeTrial(run *record.Run, planned plan.Trial, phase experiment.Phase) *
 
 // RateOf returns the operations a second that ended well in a phase of one trial: after the warm-up
 // (steady), or over the whole phase where the work was fixed, where the trial failed, where servers were
-// taken down in it or the rate was to change, and where the rate never settled: one that falls all the way has no warm-up, and
+// taken down in it or the rate was to change, and where the rate never settled: one that falls all
+// the way has no warm-up, and
 // where one is cut off all the same depends on chance.
 func RateOf(p *record.Phase, c *TrialCourse, state record.State, phase experiment.Phase) (rate float64, steady bool) {
 	if c != nil && phase.Operations == 0 && state != record.Failed && !wasDirected(p) && !c.restless() {
@@ -82,7 +83,8 @@ func TrialRate(e *experiment.Experiment, planned plan.Trial, t *record.Trial, sa
 			return nil
 		}
 		if at >= 0 && p.Measured && p.ElapsedNS > 0 {
-			rate, _ := RateOf(&t.Phases[i], courseOf(func() []record.Sample { return samples }, e.Phases[at]), t.State, e.Phases[at])
+			rate, _ := RateOf(&t.Phases[i], courseOf(func() []record.Sample { return samples }, e.Phases[at]),
+				t.State, e.Phases[at])
 			return &rate
 		}
 	}

@@ -81,7 +81,8 @@ func (r *Row) foundInDeleting() map[string]float64 {
 		for _, operation := range o.Phase.Calls() {
 			code, _ := trace.ParseOperation(operation.Name)
 			if operation.Vain != nil && (code == trace.Scan || code == trace.Query || code == trace.Count) {
-				items[operation.Name], done[operation.Name] = items[operation.Name]+operation.Items, done[operation.Name]+operation.OK+operation.Miss
+				items[operation.Name], done[operation.Name] = items[operation.Name]+operation.Items,
+					done[operation.Name]+operation.OK+operation.Miss
 			}
 		}
 	}

@@ -61,7 +61,8 @@ func does(p experiment.Phase, holds func(trace.Operation) bool) bool {
 
 // IsStore reports whether a trial is of a measured arm that is no null driver.
 func IsStore(run *record.Run, planned plan.Trial) bool {
-	return planned.Role == plan.Measured && planned.Store >= 0 && run.Experiment.Stores[planned.Store].Description.Kind != store.None
+	return planned.Role == plan.Measured && planned.Store >= 0 &&
+		run.Experiment.Stores[planned.Store].Description.Kind != store.None
 }
 
 // DistinctWords returns words sorted, each once.

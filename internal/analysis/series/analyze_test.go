@@ -46,7 +46,8 @@ func TestAnalyze_what_was_not_measured(t *testing.T) {
 	if gap := only(t, Analyze(missing), Gap); gap.From != 40 || gap.To != 71 {
 		t.Errorf("gap %+v", gap)
 	}
-	geometric := Series{Ends: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, Rates: []float64{9, 8, 7, 6.2, 5.1, 4.4, 3.9, 3.1, 2.5, 2}}
+	geometric := Series{Ends: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, Rates: []float64{9, 8, 7, 6.2, 5.1,
+		4.4, 3.9, 3.1, 2.5, 2}}
 	if shape := Analyze(geometric); shape.Has(Gap) || len(shape.Of(Gap)) > 0 || !shape.Has(Decline) {
 		t.Errorf("samples of growing length: %+v", shape)
 	}
@@ -59,7 +60,8 @@ func TestAnalyze_stop_from_outside_is_no_stall(t *testing.T) {
 		s.Rates[i], s.Interrupted[i] = 0, true
 	}
 	shape := Analyze(s)
-	if e := only(t, shape, Interruption); e.From != 60 || e.To != 80 || shape.Has(Drops) || shape.Has(Step) || !shape.Has(Steady) {
+	if e := only(t, shape, Interruption); e.From != 60 || e.To != 80 || shape.Has(Drops) || shape.Has(Step) ||
+		!shape.Has(Steady) {
 		t.Errorf("%+v", shape)
 	}
 	if math.Abs(shape.Rate.Value/1e5-1) > 0.02 {
@@ -74,7 +76,8 @@ func TestAnalyze_stop_from_outside_is_no_stall(t *testing.T) {
 func TestAnalyze_stall_is_as_long_as_the_longest_silence(t *testing.T) {
 	s := Series{}
 	for i := range 200 {
-		s.Ends, s.Rates, s.MaxSeconds = append(s.Ends, float64(i+1)/4), append(s.Rates, 1e5+float64(i%7)*500), append(s.MaxSeconds, 0.001)
+		s.Ends, s.Rates, s.MaxSeconds = append(s.Ends, float64(i+1)/4), append(s.Rates, 1e5+float64(i%7)*500),
+			append(s.MaxSeconds, 0.001)
 	}
 	s.Rates[100], s.Rates[101] = 0, 0
 	if d := only(t, Analyze(s), Drops).Drops; d.Longest != 0.5 {
@@ -99,7 +102,8 @@ func TestAnalyze_long_files_keep_their_stalls(t *testing.T) {
 			return 1
 		}))
 		g := only(t, shape, Drops)
-		if g.Drops.Stalls != n/20 || g.Drops.Period == nil || math.Abs(g.Drops.Period.Seconds-20) > 0.1 || g.After > 150 || !shape.Has(Steady) {
+		if g.Drops.Stalls != n/20 || g.Drops.Period == nil || math.Abs(g.Drops.Period.Seconds-20) > 0.1 ||
+			g.After > 150 || !shape.Has(Steady) {
 			t.Errorf("%d samples: %d stalls, lowest %v", n, g.Drops.Stalls, g.After)
 		}
 	}
@@ -165,7 +169,8 @@ func TestAnalyze_counts_of_few_things_have_no_stalls(t *testing.T) {
 		}
 		s.Ends, s.Rates = append(s.Ends, float64(10*(i+1))), append(s.Rates, float64(count)/10)
 	}
-	if shape := Analyze(s); shape.Has(Oscillation) || shape.Cliff() != nil || slices.ContainsFunc(shape.Of(Drops), func(e Event) bool { return e.Drops.Stalls > 0 }) {
+	if shape := Analyze(s); shape.Has(Oscillation) || shape.Cliff() != nil || slices.ContainsFunc(shape.Of(Drops),
+		func(e Event) bool { return e.Drops.Stalls > 0 }) {
 		t.Errorf("three things a sample: %+v", shape.Events)
 	}
 }
@@ -175,7 +180,8 @@ func TestAnalyze_too_little(t *testing.T) {
 		rates []float64
 		code  string
 	}{
-		{nil, TooFew}, {[]float64{104, 120, 118}, TooFew}, {make([]float64, 50), TooEmpty}, {[]float64{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}, TooNoisy},
+		{nil, TooFew}, {[]float64{104, 120, 118}, TooFew}, {make([]float64, 50), TooEmpty},
+		{[]float64{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}, TooNoisy},
 	} {
 		s := Series{Rates: c.rates}
 		for i := range c.rates {
@@ -186,7 +192,8 @@ func TestAnalyze_too_little(t *testing.T) {
 			t.Errorf("%v: %s, %+v", c.rates, shape.Kind, shape.Why)
 		}
 	}
-	short := Analyze(Series{Ends: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Rates: []float64{100, 93, 85, 72, 61, 50, 44, 38, 30, 25}})
+	short := Analyze(Series{Ends: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Rates: []float64{100, 93, 85, 72, 61,
+		50, 44, 38, 30, 25}})
 	if short.Kind != Decline {
 		t.Errorf("ten samples that fall to a quarter: %s, %+v", short.Kind, short.Why)
 	}
@@ -320,7 +327,8 @@ func TestAnalyze_kinds_and_numbers_agree(t *testing.T) {
 			switch e.Kind {
 			case Step, Decline, Rise:
 				told++
-				if down := e.Kind == Decline || e.Kind == Step && change < 0; down && change > -SteadyChange || !down && change < SteadyChange {
+				if down := e.Kind == Decline || e.Kind == Step && change < 0; down && change > -SteadyChange ||
+					!down && change < SteadyChange {
 					t.Errorf("%s by %.2f %%", e.Kind, 100*change)
 				}
 			}

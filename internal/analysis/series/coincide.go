@@ -189,7 +189,8 @@ func lifted(values []float64) []float64 {
 func contrastsOf(values []float64) []float64 {
 	contrasts := make([]float64, len(values))
 	for i := levelSamplesMin; i <= len(values)-levelSamplesMin; i++ {
-		contrasts[i] = stat.Mean(values[i:min(i+contrastSamples, len(values))]) - stat.Mean(values[max(i-contrastSamples, 0):i])
+		contrasts[i] = stat.Mean(values[i:min(i+contrastSamples,
+			len(values))]) - stat.Mean(values[max(i-contrastSamples, 0):i])
 	}
 	return contrasts
 }

@@ -212,7 +212,8 @@ func (v view) slides(from int) bool {
 // isLevel reports whether a rate that stays low for so many samples has a level of its own.
 func (v view) isLevel(samples int) bool {
 	n := len(v.at)
-	return samples > dropSamplesMax || n > shortSamplesMax && samples > levelSamplesMin && float64(samples) > loneDropMax*float64(n)
+	return samples > dropSamplesMax || n > shortSamplesMax && samples > levelSamplesMin &&
+		float64(samples) > loneDropMax*float64(n)
 }
 
 // drop describes samples from … to of a view.

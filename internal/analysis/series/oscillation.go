@@ -104,7 +104,8 @@ func turnsOf(v view, stays []stay) *Turns {
 		lasted[level] = append(lasted[level], v.seconds(s.from, s.to))
 		seconds[level] += v.seconds(s.from, s.to)
 	}
-	t.Low, t.High, t.LowStay, t.HighStay = stat.Median(rates[0]), stat.Median(rates[1]), stat.Median(lasted[0]), stat.Median(lasted[1])
+	t.Low, t.High, t.LowStay, t.HighStay =
+		stat.Median(rates[0]), stat.Median(rates[1]), stat.Median(lasted[0]), stat.Median(lasted[1])
 	t.HighShare = seconds[1] / (seconds[0] + seconds[1])
 	near := v.sparse && math.Sqrt(t.High*v.width)-math.Sqrt(t.Low*v.width) < sparseRootsMin
 	if near || min(t.HighShare, 1-t.HighShare) < turnShareMin || t.High < turnRatioMin*t.Low {

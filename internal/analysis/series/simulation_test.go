@@ -143,7 +143,8 @@ var (
 )
 
 func TestErrorRates(t *testing.T) {
-	makers := []func(*testing.T) table{steadyTable, foundTable, cleanTable, levelTable, dropTable, shortTable, pointsTable, kindsTable, resourceTable}
+	makers := []func(*testing.T) table{steadyTable, foundTable, cleanTable, levelTable, dropTable, shortTable,
+		pointsTable, kindsTable, resourceTable}
 	tables := make([]table, len(makers))
 	t.Run("tables", func(t *testing.T) {
 		for i, makeTable := range makers {
@@ -189,7 +190,8 @@ func steadyTable(t *testing.T) table {
 			return seconds(noise, constant)
 		}, never, free, [2]float64{0, 0.08}},
 		{"drift of −10 %, ρ = 0.3", func(r *rand.Rand, n int) Series {
-			return seconds(autoregressive(r, n, 0.3, 0.1), func(i int) float64 { return 1 - 0.1*float64(i)/float64(n-1) })
+			return seconds(autoregressive(r, n, 0.3, 0.1),
+				func(i int) float64 { return 1 - 0.1*float64(i)/float64(n-1) })
 		}, never, free, free},
 		{"random walk, 5 % a second", func(r *rand.Rand, n int) Series {
 			noise := make([]float64, n)
@@ -209,9 +211,11 @@ func steadyTable(t *testing.T) table {
 		}, free, free, free},
 	} {
 		for _, n := range []int{60, 200, 600} {
-			b.row(t, []string{c.name, fmt.Sprint(n)}, [][2]float64{c.cliff, c.other, c.other, never, c.drops, free, free}, func(r *rand.Rand) answer {
+			b.row(t, []string{c.name, fmt.Sprint(n)}, [][2]float64{c.cliff, c.other, c.other, never, c.drops, free,
+				free}, func(r *rand.Rand) answer {
 				s := Analyze(c.draw(r, n))
-				return answer{s.Cliff() != nil, s.Has(Step) && s.Cliff() == nil, s.Has(Decline) || s.Has(Rise), s.Has(Oscillation), s.Has(Drops), s.Has(Steady), s.Has(Inconclusive)}
+				return answer{s.Cliff() != nil, s.Has(Step) && s.Cliff() == nil, s.Has(Decline) || s.Has(Rise),
+					s.Has(Oscillation), s.Has(Drops), s.Has(Steady), s.Has(Inconclusive)}
 			})
 		}
 	}
@@ -260,7 +264,8 @@ func foundTable(t *testing.T) table {
 		falls("fall by 40 %, over 8 s", n, 0.05, 0.3, 8, 0.6, [][2]float64{{0.9, 1}, free, free, free, free})
 		falls("fall by 20 %, at once", n, 0.05, 0.3, 0, 0.8, [][2]float64{free, {0, 0.1}, free, free, free})
 	}
-	of := func(name string, n int, rho float64, found [2]float64, draw func(r *rand.Rand) Series, is func(s Shape) (found, besides bool)) {
+	of := func(name string, n int, rho float64, found [2]float64, draw func(r *rand.Rand) Series,
+		is func(s Shape) (found, besides bool)) {
 		b.row(t, []string{name, fmt.Sprint(n), "10 %", fmt.Sprint(rho)}, [][2]float64{found, free, none, none, free}, func(r *rand.Rand) answer {
 			s := Analyze(draw(r))
 			found, besides := is(s)
@@ -277,7 +282,8 @@ func foundTable(t *testing.T) table {
 			return seconds(autoregressive(r, n, 0.3, 0.1), turnsOfTwo(r, n, 0, 0))
 		}, func(s Shape) (bool, bool) {
 			turns := s.Of(Oscillation)
-			return len(turns) == 1 && math.Abs(turns[0].Turns.High/38e3-1) < 0.1 && math.Abs(turns[0].Turns.Low/5.5e3-1) < 0.1, len(s.Events) > 1
+			return len(turns) == 1 && math.Abs(turns[0].Turns.High/38e3-1) < 0.1 &&
+				math.Abs(turns[0].Turns.Low/5.5e3-1) < 0.1, len(s.Events) > 1
 		})
 		of("decline to 40 % in half of the time, then down to 10 % within 9 s", n, 0.3, [2]float64{0.8, 1}, func(r *rand.Rand) Series {
 			return seconds(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
@@ -289,10 +295,16 @@ func foundTable(t *testing.T) table {
 		})
 		for _, rho := range []float64{0, 0.6} {
 			of("decline to half", n, rho, free, func(r *rand.Rand) Series {
-				return seconds(autoregressive(r, n, rho, 0.1), func(i int) float64 { return math.Pow(0.5, float64(i)/float64(n-1)) })
+				return seconds(autoregressive(r, n, rho, 0.1), func(i int) float64 {
+					return math.Pow(0.5,
+						float64(i)/float64(n-1))
+				})
 			}, func(s Shape) (bool, bool) { return s.Kind == Decline, s.Has(Step) })
 			of("decline to a quarter", n, rho, [2]float64{0.95, 1}, func(r *rand.Rand) Series {
-				return seconds(autoregressive(r, n, rho, 0.1), func(i int) float64 { return math.Pow(0.25, float64(i)/float64(n-1)) })
+				return seconds(autoregressive(r, n, rho, 0.1), func(i int) float64 {
+					return math.Pow(0.25,
+						float64(i)/float64(n-1))
+				})
 			}, func(s Shape) (bool, bool) { return s.Kind == Decline, s.Has(Step) })
 		}
 		of("a slope to 30 % in the middle third", n, 0.3, free, func(r *rand.Rand) Series {
@@ -325,7 +337,8 @@ func cleanTable(t *testing.T) table {
 					}
 					b.row(t, []string{c.name, fmt.Sprint(n), fmt.Sprintf("%g %%", 100*noise), fmt.Sprint(rho)},
 						bounds, func(r *rand.Rand) answer {
-							s := Analyze(seconds(autoregressive(r, n, rho, noise), func(i int) float64 { return c.at(float64(i) / float64(n-1)) }))
+							s := Analyze(seconds(autoregressive(r, n, rho, noise),
+								func(i int) float64 { return c.at(float64(i) / float64(n-1)) }))
 							near := false
 							if d := s.Of(Decline); len(d) == 1 {
 								near = math.Abs(d[0].After/d[0].Before-c.left) <= 0.03
@@ -388,26 +401,30 @@ func kindsTable(t *testing.T) table {
 	b := table{name: "series-kinds", columns: []string{"noise", "samples", "steady: a change, drops or oscillation told", "steady: inconclusive", "fall by half at once, anywhere in the middle third: told in its place", "outage to 0 in its last half: told at its place", "a sample 1,000 times as high: no level, or one among 90 % of the samples"}}
 	for _, kind := range kinds {
 		for _, n := range []int{60, 200, 600} {
-			b.row(t, []string{kind.name, fmt.Sprint(n)}, [][2]float64{never, free, {0.9, 1}, {0.97, 1}, {1, 1}}, func(r *rand.Rand) answer {
-				counted := func(level func(i int) float64) (s Series) {
-					for i, factor := range kind.draw(r, n) {
-						s.Ends, s.Rates = append(s.Ends, float64(i+1)), append(s.Rates, math.Round(40*level(i)*factor))
-						if kind.name[:5] != "whole" {
-							s.Rates[i] = 1e5 * level(i) * factor
+			b.row(t, []string{kind.name, fmt.Sprint(n)}, [][2]float64{never, free, {0.9, 1}, {0.97, 1}, {1, 1}},
+				func(r *rand.Rand) answer {
+					counted := func(level func(i int) float64) (s Series) {
+						for i, factor := range kind.draw(r, n) {
+							s.Ends, s.Rates = append(s.Ends, float64(i+1)), append(s.Rates,
+								math.Round(40*level(i)*factor))
+							if kind.name[:5] != "whole" {
+								s.Rates[i] = 1e5 * level(i) * factor
+							}
 						}
+						return s
 					}
-					return s
-				}
-				steady := Analyze(counted(constant))
-				at := n/3 + r.IntN(n/3)
-				fell := stepAt(Analyze(counted(fall(at, 0, 0.5))), float64(at))
-				out := stepAt(Analyze(counted(fall(n/2, 0, 0))), float64(n/2))
-				s := counted(constant)
-				s.Rates[r.IntN(n)] *= 1000
-				poisoned := Analyze(s)
-				return answer{len(steady.Events) > 0, steady.Has(Inconclusive), fell != nil && fell.Cliff, out != nil && out.Cliff,
-					poisoned.Rate == nil || poisoned.Rate.Low <= poisoned.Rate.Value && poisoned.Rate.Value <= poisoned.Rate.High && poisoned.Rate.High < 2*steady.Mean}
-			})
+					steady := Analyze(counted(constant))
+					at := n/3 + r.IntN(n/3)
+					fell := stepAt(Analyze(counted(fall(at, 0, 0.5))), float64(at))
+					out := stepAt(Analyze(counted(fall(n/2, 0, 0))), float64(n/2))
+					s := counted(constant)
+					s.Rates[r.IntN(n)] *= 1000
+					poisoned := Analyze(s)
+					return answer{len(steady.Events) > 0, steady.Has(Inconclusive), fell != nil && fell.Cliff,
+						out != nil && out.Cliff,
+						poisoned.Rate == nil || poisoned.Rate.Low <= poisoned.Rate.Value &&
+							poisoned.Rate.Value <= poisoned.Rate.High && poisoned.Rate.High < 2*steady.Mean}
+				})
 		}
 	}
 	return b
@@ -416,7 +433,8 @@ func kindsTable(t *testing.T) table {
 // levelTable: levels that last, and drops within the first fifth.
 func levelTable(t *testing.T) table {
 	b := table{name: "series-levels", columns: []string{"series, noise 10 %, ρ = 0.3", "samples", "found in its place", "called steady", "something else besides"}}
-	of := func(name string, n int, left float64, begin func(r *rand.Rand) (at, lasts int), found func(s Shape, at, lasts int) (found, besides bool)) {
+	of := func(name string, n int, left float64, begin func(r *rand.Rand) (at, lasts int), found func(s Shape, at,
+		lasts int) (found, besides bool)) {
 		b.row(t, []string{name, fmt.Sprint(n)}, [][2]float64{{0.88, 1}, free, {0, 0.12}}, func(r *rand.Rand) answer {
 			at, lasts := begin(r)
 			s := Analyze(seconds(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
@@ -464,15 +482,18 @@ func pointsTable(t *testing.T) table {
 		return Analyze(s)
 	}
 	for _, n := range []int{8, 10, 12, 15, 20} {
-		b.row(t, []string{fmt.Sprint(n)}, [][2]float64{{0, 0.02}, free, free, {0, 0.015}, free, free}, func(r *rand.Rand) answer {
-			line := func(left float64) func(i int) float64 {
-				return func(i int) float64 { return math.Pow(left, float64(i)/float64(n-1)) }
-			}
-			alike := points(autoregressive(r, n, 0.6, 0.1), constant)
-			return answer{changed(points(autoregressive(r, n, 0, 0.1), constant)), changed(points(autoregressive(r, n, 0.3, 0.1), constant)),
-				changed(alike), alike.Cliff() != nil,
-				changed(points(autoregressive(r, n, 0, 0.5), line(0.125))), changed(points(autoregressive(r, n, 0, 0.2), line(0.25)))}
-		})
+		b.row(t, []string{fmt.Sprint(n)}, [][2]float64{{0, 0.02}, free, free, {0, 0.015}, free, free},
+			func(r *rand.Rand) answer {
+				line := func(left float64) func(i int) float64 {
+					return func(i int) float64 { return math.Pow(left, float64(i)/float64(n-1)) }
+				}
+				alike := points(autoregressive(r, n, 0.6, 0.1), constant)
+				return answer{changed(points(autoregressive(r, n, 0, 0.1), constant)),
+					changed(points(autoregressive(r, n, 0.3, 0.1), constant)),
+					changed(alike), alike.Cliff() != nil,
+					changed(points(autoregressive(r, n, 0, 0.5), line(0.125))), changed(points(autoregressive(r, n, 0,
+						0.2), line(0.25)))}
+			})
 	}
 	return b
 }
@@ -480,7 +501,8 @@ func pointsTable(t *testing.T) table {
 // dropTable: stalls and dips.
 func dropTable(t *testing.T) table {
 	b := table{name: "series-drops", columns: []string{"series, noise 10 %, ρ = 0.3", "samples", "drops found", "all, and no others", "the period within 2 %", "step or slope besides"}}
-	of := func(name string, n int, found, all, period [2]float64, level func(r *rand.Rand) (func(int) float64, int, float64)) {
+	of := func(name string, n int, found, all, period [2]float64, level func(r *rand.Rand) (func(int) float64, int,
+		float64)) {
 		b.row(t, []string{name, fmt.Sprint(n)}, [][2]float64{found, all, period, {0, 0.05}}, func(r *rand.Rand) answer {
 			at, count, every := level(r)
 			s := Analyze(seconds(autoregressive(r, n, 0.3, 0.1), at))
@@ -490,7 +512,8 @@ func dropTable(t *testing.T) table {
 				return answer{false, false, false, besides}
 			}
 			g := drops[0].Drops
-			return answer{true, len(g.All) == count, g.Period != nil && math.Abs(g.Period.Seconds/every-1) < 0.02, besides}
+			return answer{true, len(g.All) == count, g.Period != nil && math.Abs(g.Period.Seconds/every-1) < 0.02,
+				besides}
 		})
 	}
 	periodic := func(n int, every, lasts, left float64) func(r *rand.Rand) (func(int) float64, int, float64) {
@@ -541,7 +564,8 @@ func dropTable(t *testing.T) table {
 				besides := s.Has(Step) || s.Has(Decline) || s.Has(Rise)
 				for _, e := range s.Of(Drops) {
 					d := e.Drops.All[0]
-					right := math.Abs(d.From-float64(n/3)) <= 2 && d.Lowest < 8e3 && math.Abs(d.To-float64(n/3+n/5)) <= float64(n)/20
+					right := math.Abs(d.From-float64(n/3)) <= 2 && d.Lowest < 8e3 &&
+						math.Abs(d.To-float64(n/3+n/5)) <= float64(n)/20
 					return answer{true, right, false, besides}
 				}
 				return answer{false, false, false, besides}
@@ -560,15 +584,20 @@ func shortTable(t *testing.T) table {
 			found = [2]float64{0.95, 1}
 		}
 		bound := [2]float64{0, 0.015}
-		b.row(t, []string{fmt.Sprint(n)}, [][2]float64{bound, bound, bound, found, found, free}, func(r *rand.Rand) answer {
-			var a answer
-			for _, rho := range []float64{0, 0.3, 0.6} {
-				a = append(a, changed(Analyze(seconds(autoregressive(r, n, rho, 0.1), constant))))
-			}
-			slope := Analyze(seconds(autoregressive(r, n, 0, 0.05), func(i int) float64 { return math.Pow(0.25, float64(i)/float64(n-1)) }))
-			step := Analyze(seconds(autoregressive(r, n, 0, 0.05), fall(n/2, 0, 0.4)))
-			return append(a, slope.Has(Decline) || slope.Has(Step), step.Has(Step), step.Cliff() != nil && step.Cliff().From == float64(n/2))
-		})
+		b.row(t, []string{fmt.Sprint(n)}, [][2]float64{bound, bound, bound, found, found, free},
+			func(r *rand.Rand) answer {
+				var a answer
+				for _, rho := range []float64{0, 0.3, 0.6} {
+					a = append(a, changed(Analyze(seconds(autoregressive(r, n, rho, 0.1), constant))))
+				}
+				slope := Analyze(seconds(autoregressive(r, n, 0, 0.05), func(i int) float64 {
+					return math.Pow(0.25,
+						float64(i)/float64(n-1))
+				}))
+				step := Analyze(seconds(autoregressive(r, n, 0, 0.05), fall(n/2, 0, 0.4)))
+				return append(a, slope.Has(Decline) || slope.Has(Step), step.Has(Step), step.Cliff() != nil &&
+					step.Cliff().From == float64(n/2))
+			})
 	}
 	return b
 }

@@ -164,7 +164,8 @@ func (f *finder) turnsAfter(from int, o turning) {
 	}
 	if step = step && o.from-from >= levelSamplesMin; step {
 		middle := math.Sqrt(near * usual)
-		for o.from = min(o.from+levelSamplesMin, o.to-1); o.from > from && (f.rate(o.from-1) > middle) == (near > middle); {
+		for o.from = min(o.from+levelSamplesMin, o.to-1); o.from > from &&
+			(f.rate(o.from-1) > middle) == (near > middle); {
 			o.from--
 		}
 	}
@@ -475,7 +476,8 @@ func (c *changeList) jumps(i int) bool {
 		(slopeBefore+slopeAfter)/2*float64(place.to-place.from+1)
 	// The end of a line has four times the variance of its middle.
 	noise := math.Sqrt(4 * c.l.lrv * (1/float64(len(before)) + 1/float64(len(after))))
-	alone := (i == 0 || c.by(c.all[i-1])*c.by(c.all[i]) < 0) && (i == len(c.all)-1 || c.by(c.all[i+1])*c.by(c.all[i]) < 0)
+	alone := (i == 0 || c.by(c.all[i-1])*c.by(c.all[i]) < 0) && (i == len(c.all)-1 ||
+		c.by(c.all[i+1])*c.by(c.all[i]) < 0)
 	return left*by > 0 && math.Abs(left) >= unexplainedMin*math.Abs(by) && (alone || math.Abs(left) >= jumpErrors*noise)
 }
 
@@ -693,7 +695,8 @@ func (f *finder) emit(c changeList) {
 // the rate now is again. The end of a burst is no cliff.
 func (f *finder) endsBurst(after float64) bool {
 	k := len(f.levels) - 1
-	return k >= 1 && f.levels[k].To-f.levels[k].From < f.levels[k-1].To-f.levels[k-1].From && after > dropShare*f.levels[k-1].Rate
+	return k >= 1 && f.levels[k].To-f.levels[k].From < f.levels[k-1].To-f.levels[k-1].From &&
+		after > dropShare*f.levels[k-1].Rate
 }
 
 // end is where the level after change i ends: before the next step.

@@ -41,7 +41,8 @@ func TestAnalyze_clean_declines(t *testing.T) {
 					"exponential": func(x float64) float64 { return math.Pow(left, x) },
 					"slower":      func(x float64) float64 { return 1 - (1-left)*math.Sqrt(x) },
 				} {
-					s := Analyze(seconds(autoregressive(r, n, 0, noise), func(i int) float64 { return level(float64(i) / float64(n-1)) }))
+					s := Analyze(seconds(autoregressive(r, n, 0, noise),
+						func(i int) float64 { return level(float64(i) / float64(n-1)) }))
 					d := s.Of(Decline)
 					if len(d) != 1 || s.Why != nil {
 						t.Errorf("%s to %g, noise %g, %d samples: %v, %+v", name, left, noise, n, s.Kinds, s.Why)

@@ -25,7 +25,8 @@ const (
 	standInSettles = 0.2   // of a step, whose operations are not judged
 )
 
-var standInAsked = capacity.Asked{Objectives: []capacity.Objective{{Metric: capacity.Percentile, Quantile: 0.99, Limit: standInLimit * 1e9}},
+var standInAsked = capacity.Asked{Objectives: []capacity.Objective{{Metric: capacity.Percentile, Quantile: 0.99,
+	Limit: standInLimit * 1e9}},
 	From: 100, To: 1e6, Step: 2e9, Hold: 6e9}
 
 // standIn is a server: how long an operation takes, and at which rate p99 is the limit.
@@ -87,11 +88,14 @@ func bisected(low, high float64, of func(float64) float64) float64 {
 func rateOfConstant() float64 {
 	tail := func(rate float64) float64 {
 		rho := rate * standInService
-		theta := bisected(1e-6, 1e6, func(theta float64) float64 { return rate*math.Expm1(theta*standInService) - theta })
+		theta := bisected(1e-6, 1e6, func(theta float64) float64 {
+			return rate*math.Expm1(theta*standInService) - theta
+		})
 		c := (1 - rho) / (rate*standInService*math.Exp(theta*standInService) - 1)
 		return c * math.Exp(-theta*(standInLimit-standInService))
 	}
-	return bisected(0.5/standInService, (1-1e-6)/standInService, func(rate float64) float64 { return tail(rate) - 0.01 })
+	return bisected(0.5/standInService, (1-1e-6)/standInService,
+		func(rate float64) float64 { return tail(rate) - 0.01 })
 }
 
 // rateOfTwo is that of a server with two exponential services, whose response time is a sum of two
@@ -205,8 +209,10 @@ func (s *server) search(seed uint64, clientMost float64) (capacity.Fitted, float
 		}
 		c := s.step(step.Rate, standInSettles*seconds, seconds, late)
 		s.service = service
-		search.Saw(capacity.Seen{Kind: step.Kind, Rate: step.Rate, Due: c.Due, Used: capacity.Used(standInAsked.Objectives, c),
-			Done: float64(c.Ended) / seconds / (1 - standInSettles), ClientLate: late > standInLimit*1e8, Disturbed: taken})
+		search.Saw(capacity.Seen{Kind: step.Kind, Rate: step.Rate, Due: c.Due,
+			Used: capacity.Used(standInAsked.Objectives, c),
+			Done: float64(c.Ended) / seconds / (1 - standInSettles), ClientLate: late > standInLimit*1e8,
+			Disturbed: taken})
 	}
 }
 
@@ -267,7 +273,8 @@ func capacities(t *testing.T, series int) table {
 			}
 			n := float64(series)
 			within(t, of.name+": intervals that cover", covers/n, 0.92, 1, series)
-			made.Rows = append(made.Rows, []string{of.name, fmt.Sprint(row.blocks), noiseText(row.noise), percent(found / n), signed(Mean(bias)), percent(covers / n),
+			made.Rows = append(made.Rows, []string{of.name, fmt.Sprint(row.blocks), noiseText(row.noise),
+				percent(found / n), signed(Mean(bias)), percent(covers / n),
 				percent(Median(half)), fmt.Sprintf("%.0f s", Median(seconds))})
 		}
 	}
@@ -344,7 +351,8 @@ func capacityPeers(_ *testing.T, series int) table {
 			}
 		}
 		n := float64(len(answers))
-		made.Rows = append(made.Rows, []string{of.name, name, signed(mean), percent(math.Sqrt(squares / n)), percent(above / n), percent(off / n),
+		made.Rows = append(made.Rows, []string{of.name, name, signed(mean), percent(math.Sqrt(squares / n)),
+			percent(above / n), percent(off / n),
 			fmt.Sprintf("%.0f s", Mean(seconds))})
 	}
 	for i, of := range standIns() {
@@ -439,7 +447,8 @@ func capacityOdd(t *testing.T, series int) table {
 		right := float64(counts[one.wants]) / float64(series)
 		within(t, one.name, right, 0.85, 1, series)
 		others := ""
-		for _, o := range []capacity.Outcome{capacity.Found, capacity.AtLeast, capacity.Client, capacity.Below, capacity.Cliff, capacity.NoRecovery, capacity.Declines, capacity.Unstable, capacity.Unfinished} {
+		for _, o := range []capacity.Outcome{capacity.Found, capacity.AtLeast, capacity.Client, capacity.Below,
+			capacity.Cliff, capacity.NoRecovery, capacity.Declines, capacity.Unstable, capacity.Unfinished} {
 			if n := counts[o]; n > 0 && o != one.wants {
 				if others != "" {
 					others += ", "

@@ -103,7 +103,8 @@ func simulateCarryover(t *testing.T, series int) table {
 		"the slowing arm found", "some arm found where nothing is left"}}
 	for row, c := range []sitting{
 		{arms: 2, blocks: 5}, {arms: 2, blocks: 10}, {arms: 3, blocks: 5}, {arms: 3, blocks: 10},
-		{arms: 4, blocks: 5}, {arms: 4, blocks: 10}, {arms: 2, blocks: 5, helped: true}, {arms: 2, blocks: 10, helped: true},
+		{arms: 4, blocks: 5}, {arms: 4, blocks: 10}, {arms: 2, blocks: 5, helped: true}, {arms: 2, blocks: 10,
+			helped: true},
 	} {
 		name := fmt.Sprint(c.arms)
 		if c.helped {

@@ -109,7 +109,8 @@ func placeNear(logs []float64, at, reach int) int {
 	for i, v := range part[:len(part)-1] {
 		before += v
 		k := float64(i + 1)
-		if d := math.Abs(before/k-(sum-before)/(n-k)) * math.Sqrt(k*(n-k)/n); d > best && low+i+1 >= at-reach && low+i+1 <= at+reach {
+		if d := math.Abs(before/k-(sum-before)/(n-k)) * math.Sqrt(k*(n-k)/n); d > best && low+i+1 >= at-reach &&
+			low+i+1 <= at+reach {
 			best, place = d, low+i+1
 		}
 	}

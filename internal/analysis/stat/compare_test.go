@@ -353,7 +353,8 @@ func TestChangesInASeriesOfRuns(t *testing.T) {
 
 func TestPoolTwins(t *testing.T) {
 	pair := func(log, standardError float64) Ratio {
-		return difference{log: log, standardError: standardError, freedom: 4, n: 3, known: true, judged: true}.ratio(Significance)
+		return difference{log: log, standardError: standardError, freedom: 4, n: 3, known: true,
+			judged: true}.ratio(Significance)
 	}
 	for _, c := range []struct {
 		name   string
@@ -378,7 +379,8 @@ func TestWidenedErrorsHideDifferences(t *testing.T) {
 	values := [][]float64{{100, 101, 99, 100}, {110, 111, 109, 112}}
 	twins := Twins{Tables: 3, MeanSquare: 400, Freedom: 3}
 	plain, wide := Compare(values, Options{}).Pair(1, 0), Compare(values, Options{Twins: twins}).Pair(1, 0)
-	if !plain.Significant || wide.Significant || !near(wide.found.standardError, math.Sqrt(twins.Widen())*plain.found.standardError, 1e-9) ||
+	if !plain.Significant || wide.Significant || !near(wide.found.standardError,
+		math.Sqrt(twins.Widen())*plain.found.standardError, 1e-9) ||
 		!near(1/wide.found.freedom, 1/plain.found.freedom+1/twins.freedom(), 1e-9) {
 		t.Errorf("%+v, widened %+v", plain, wide)
 	}

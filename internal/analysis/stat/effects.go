@@ -59,7 +59,8 @@ func (f Factorial) main(values [][][]float64, axis int, o Options) (effects []Ef
 	for arm := range values {
 		first := len(rows)
 		for level := range f.points(axis) {
-			rows = append(rows, averaged(values[arm], func(cell int) float64 { return is(f.Levels[axis][cell] == level) }))
+			rows = append(rows, averaged(values[arm],
+				func(cell int) float64 { return is(f.Levels[axis][cell] == level) }))
 			if level > 0 {
 				o.Family = append(o.Family, [2]int{first + level, first})
 				effects = append(effects, Effect{Arm: arm, Axes: []int{axis}, From: []int{0}, To: []int{level}})
@@ -79,7 +80,8 @@ func (f Factorial) interactions(values [][][]float64, o Options) (effects []Effe
 				at := func(x, y int) func(int) float64 {
 					return func(cell int) float64 {
 						la, lb := f.Levels[0][cell], f.Levels[1][cell]
-						return 2 * (is(la == a && lb == x) + is(la == 0 && lb == y)) // a ratio of ratios is of sums, not of means
+						// a ratio of ratios is of sums, not of means
+						return 2 * (is(la == a && lb == x) + is(la == 0 && lb == y))
 					}
 				}
 				o.Family = append(o.Family, [2]int{len(rows), len(rows) + 1})

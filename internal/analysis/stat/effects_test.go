@@ -164,7 +164,8 @@ func simulateEffects(t *testing.T, series int) table {
 		if c.missing > 0 {
 			noise += ", one trial in 20 lost"
 		}
-		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), levels, fmt.Sprint(c.blocks), noise, times(c.effect), times(c.interaction),
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), levels, fmt.Sprint(c.blocks), noise,
+			times(c.effect), times(c.interaction),
 			shareOf(sum.shown, sum.real), shareOf(sum.wrong, sum.families), shareOf(sum.covered, sum.intervals)})
 	}
 	return out

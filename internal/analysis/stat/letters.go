@@ -17,7 +17,8 @@ func (c *Comparison) letters() []string {
 	for i := range n {
 		for j := i; j < n; j++ {
 			shared := slices.ContainsFunc(groups, func(g []bool) bool { return g[i] && g[j] })
-			if shared || !alike(i, j) || i == j && slices.ContainsFunc(c.Order[i+1:], func(other int) bool { return !c.pairs[c.Order[i]][other].Significant }) {
+			if shared || !alike(i, j) || i == j && slices.ContainsFunc(c.Order[i+1:],
+				func(other int) bool { return !c.pairs[c.Order[i]][other].Significant }) {
 				continue
 			}
 			group := make([]bool, n)

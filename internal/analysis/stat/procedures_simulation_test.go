@@ -123,7 +123,8 @@ func simulateFamilies(t *testing.T, series int) table {
 		arms, blocks  int
 		noise, change float64
 	}{
-		{1, 3, 0.03, 0.9}, {1, 5, 0.03, 0.9}, {2, 5, 0.03, 0.9}, {2, 10, 0.03, 0.9}, {2, 5, 0.05, 0.9}, {2, 10, 0.05, 0.9}, {8, 5, 0.03, 0.9},
+		{1, 3, 0.03, 0.9}, {1, 5, 0.03, 0.9}, {2, 5, 0.03, 0.9}, {2, 10, 0.03, 0.9}, {2, 5, 0.05, 0.9},
+		{2, 10, 0.05, 0.9}, {8, 5, 0.03, 0.9},
 		{1, 5, 0.03, 1}, {2, 5, 0.03, 1}, {8, 5, 0.03, 1},
 	} {
 		d := design{"", c.arms, c.blocks, 0, alike(c.noise), nil, nil}
@@ -176,7 +177,8 @@ func simulateFamilies(t *testing.T, series int) table {
 		if c.arms == 1 && c.change != 1 {
 			wrongText = "–"
 		}
-		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(c.noise), change, shownText, inOneText,
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(c.noise), change,
+			shownText, inOneText,
 			wrongText, percent(wrongOther / n)})
 	}
 	return out
@@ -271,7 +273,8 @@ func simulateBetween(t *testing.T, series int) table {
 		within(t, fmt.Sprintf("between, %s, shared %v: false", c.what, c.shared), sum[0]/n, 0, c.most, series)
 		within(t, fmt.Sprintf("between, %s, shared %v: shown", c.what, c.shared), sum[2]/n, c.least, 1, series)
 		shares := map[bool]string{true: "yes", false: "no"}
-		out.Rows = append(out.Rows, []string{c.what, shares[c.shared], percent(c.noise), fmt.Sprint(c.blocks), percent(sum[0] / n), percent(sum[1] / n),
+		out.Rows = append(out.Rows, []string{c.what, shares[c.shared], percent(c.noise), fmt.Sprint(c.blocks),
+			percent(sum[0] / n), percent(sum[1] / n),
 			percent(sum[2] / n), percent(sum[3] / n)})
 	}
 	return out
@@ -305,12 +308,16 @@ func simulateTwins(t *testing.T, series int) table {
 	for row, c := range []struct {
 		tables, arms, blocks int
 		noise                float64
-		shared               float64 // standard deviation of what all blocks of a trial's arm share: a place in memory, on the disk
-		low, high            float64 // aims for the share of runs whose twins differ
+		// standard deviation of what all blocks of a trial's arm share: a place in memory, on the
+		// disk
+		shared    float64
+		low, high float64 // aims for the share of runs whose twins differ
 	}{
-		{1, 4, 3, 0.05, 0, 0, 0.08}, {4, 4, 3, 0.05, 0, 0, 0.08}, {12, 4, 3, 0.05, 0, 0, 0.08}, {4, 8, 3, 0.10, 0, 0, 0.08}, {4, 8, 5, 0.10, 0, 0, 0.08},
+		{1, 4, 3, 0.05, 0, 0, 0.08}, {4, 4, 3, 0.05, 0, 0, 0.08}, {12, 4, 3, 0.05, 0, 0, 0.08}, {4, 8, 3, 0.10, 0,
+			0, 0.08}, {4, 8, 5, 0.10, 0, 0, 0.08},
 		{4, 4, 3, 0.05, 0.10, 0.5, 1}, {4, 4, 10, 0.05, 0.10, 0.8, 1}, {12, 4, 3, 0.05, 0.10, 0.9, 1},
-		{1, 4, 3, 0.05, 0.10, 0.1, 1}, {2, 4, 3, 0.05, 0.10, 0.3, 1}, {4, 4, 5, 0.05, 0.05, 0.2, 1}, {12, 4, 5, 0.05, 0.05, 0.5, 1},
+		{1, 4, 3, 0.05, 0.10, 0.1, 1}, {2, 4, 3, 0.05, 0.10, 0.3, 1}, {4, 4, 5, 0.05, 0.05, 0.2, 1},
+		{12, 4, 5, 0.05, 0.05, 0.5, 1},
 	} {
 		type result struct{ differ, wrong, wrongWithout, shown, shownWithout float64 }
 		var sum result
@@ -360,7 +367,8 @@ func simulateTwins(t *testing.T, series int) table {
 			o.wrong, o.shown = judge(options)
 			return o
 		}) {
-			sum.differ, sum.wrong, sum.wrongWithout = sum.differ+o.differ, sum.wrong+o.wrong, sum.wrongWithout+o.wrongWithout
+			sum.differ, sum.wrong, sum.wrongWithout = sum.differ+o.differ, sum.wrong+o.wrong,
+				sum.wrongWithout+o.wrongWithout
 			sum.shown, sum.shownWithout = sum.shown+o.shown, sum.shownWithout+o.shownWithout
 		}
 		n := float64(series)
@@ -369,7 +377,8 @@ func simulateTwins(t *testing.T, series int) table {
 		if c.shared == 0 || c.shared == 0.10 && c.tables >= 4 {
 			within(t, what+": false", sum.wrong/n, 0, 0.05, series)
 		}
-		out.Rows = append(out.Rows, []string{fmt.Sprint(c.tables), fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(c.noise),
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.tables), fmt.Sprint(c.arms), fmt.Sprint(c.blocks),
+			percent(c.noise),
 			percent(c.shared), percent(sum.differ / n), percent(sum.wrong / n), percent(sum.wrongWithout / n),
 			percent(sum.shown / n), percent(sum.shownWithout / n)})
 	}
@@ -429,7 +438,8 @@ func simulateTrials(t *testing.T, series int) table {
 						}
 					}
 					compared := Compare(values, options)
-					pair := TwinTable{Pair: compared.Pair(c.arms, 0), Trials: fmt.Sprint(cell), Residuals: map[string][]float64{}}
+					pair := TwinTable{Pair: compared.Pair(c.arms, 0), Trials: fmt.Sprint(cell),
+						Residuals: map[string][]float64{}}
 					for a, rest := range compared.Residuals() {
 						pair.Residuals[fmt.Sprint(a)] = rest
 					}
@@ -473,7 +483,8 @@ func simulateTrials(t *testing.T, series int) table {
 		if sum.differ > 0 {
 			alarmed = percent(sum.alarmed / sum.differ)
 		}
-		out.Rows = append(out.Rows, []string{fmt.Sprint(c.cells), fmt.Sprint(c.phases), fmt.Sprint(c.arms), fmt.Sprint(c.blocks), noise,
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.cells), fmt.Sprint(c.phases), fmt.Sprint(c.arms),
+			fmt.Sprint(c.blocks), noise,
 			fmt.Sprint(c.alike), percent(c.shared), percent(sum.differ / n), percent(sum.wrong / n),
 			fmt.Sprintf("%g times", c.times), percent(sum.shown / n), alarmed})
 	}

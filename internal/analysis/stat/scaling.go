@@ -233,7 +233,8 @@ func newton(sizes, means []float64, sigma, kappa float64, free int) (ds, dk floa
 func (f scalingFit) told(sizes, means []float64, variance, freedom, noise, p float64) Scaling {
 	left, lambda := residualsOf(sizes, means, f.sigma, f.kappa)
 	t := students(freedom).Quantile(1 - scalingLevel/2)
-	out := Scaling{Law: []Law{Linear, Amdahl, Universal}[f.free], Lambda: math.Exp(lambda), Sigma: f.sigma, Kappa: f.kappa,
+	out := Scaling{Law: []Law{Linear, Amdahl, Universal}[f.free], Lambda: math.Exp(lambda), Sigma: f.sigma,
+		Kappa:     f.kappa,
 		Residuals: left, Noise: noise, P: p}
 	s, k := slopes(sizes, f.sigma, f.kappa)
 	ss, sk, kk := normal(s, k)

@@ -9,7 +9,8 @@ import (
 var scalingSizes = []float64{1, 2, 4, 8, 16, 32}
 
 // scalingRates are rates of trials: of a curve, with noise of trials and of blocks.
-func scalingRates(r *rand.Rand, sizes []float64, blocks int, noise, ofBlocks float64, curve func(n float64) float64) [][]float64 {
+func scalingRates(r *rand.Rand, sizes []float64, blocks int, noise, ofBlocks float64,
+	curve func(n float64) float64) [][]float64 {
 	values := make([][]float64, len(sizes))
 	for range blocks {
 		block := ofBlocks * r.NormFloat64()
@@ -44,7 +45,8 @@ func TestScale_recovers_a_law(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 7))
 			explained, named, sigma, kappa, peak := 0, 0, 0, 0, 0
 			for range series {
-				s, ok := Scale(scalingSizes, scalingRates(r, scalingSizes, c.blocks, c.noise, 0.05, byLaw(c.sigma, c.kappa)))
+				s, ok := Scale(scalingSizes, scalingRates(r, scalingSizes, c.blocks, c.noise, 0.05, byLaw(c.sigma,
+					c.kappa)))
 				if !ok {
 					continue
 				}

@@ -61,7 +61,8 @@ func TestWildSeriesStayFinite(t *testing.T) {
 // The numbers of pairs that can be equal, by hand: of four arms, all six; three alike; two pairs or
 // one; none.
 func TestPairsThatCanBeEqual(t *testing.T) {
-	for arms, want := range map[int][]int{1: {0}, 2: {0, 1}, 3: {0, 1, 3}, 4: {0, 1, 2, 3, 6}, 5: {0, 1, 2, 3, 4, 6, 10}} {
+	for arms, want := range map[int][]int{1: {0}, 2: {0, 1}, 3: {0, 1, 3}, 4: {0, 1, 2, 3, 6}, 5: {0, 1, 2, 3, 4, 6,
+		10}} {
 		var got []int
 		for n, can := range equalPairs(arms) {
 			if can {

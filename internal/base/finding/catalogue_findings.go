@@ -123,7 +123,8 @@ func (RunIncompleteParams) code() Code { return RunIncomplete }
 
 // Work and data.
 var _ = register(
-	Entry{Example: WorkedBeforeParams{At: example, SeenWorkedBeforeParams: SeenWorkedBeforeParams{BeforeS: 1.6, OthersS: 0.02, DuringS: 3.1}}, Severity: Grave,
+	Entry{Example: WorkedBeforeParams{At: example, SeenWorkedBeforeParams: SeenWorkedBeforeParams{BeforeS: 1.6,
+		OthersS: 0.02, DuringS: 3.1}}, Severity: Grave,
 		Says: `{{.arm}} worked before its time began in {{.place}}: its worker used {{seconds .before_s}} of CPU time once it was told to prepare, ` +
 			`{{seconds .others_s}} is usual, {{seconds .during_s}} in the phase.`,
 		Many:   `{{list .Arms}} worked before their time began in {{list .Places}}.`,
@@ -379,12 +380,14 @@ var _ = register(
 		Remedy: "give the client more CPUs (cpus), use the lean client, or run the server on another machine"},
 	Entry{Example: SeenClientBoundParams{ClientCpus: 0.98, LimitCpus: 1.0, ServerCpus: 0.41},
 		Says: `the client used {{number .client_cpus}} of {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}`},
-	Entry{Example: WakeUpsParams{At: example, Share: 0.41, WakeUpNS: 12e3, MedianNS: 58e3, ClientNS: Known(9e3)}, Severity: Notice,
+	Entry{Example: WakeUpsParams{At: example, Share: 0.41, WakeUpNS: 12e3, MedianNS: 58e3, ClientNS: Known(9e3)},
+		Severity: Notice,
 		Says: `{{.arm}} in {{.place}}: at least {{percent .share}} of the median latency ({{latency .median_ns}}) is waking client and server, ` +
 			`{{latency .wake_up_ns}} each{{if has .client_ns}}; the client's CPU time is {{latency .client_ns}} an operation{{end}}.`,
 		Many:   `{{list .Arms}} in {{list .Places}}: up to {{percent .max_share}} of the median latency is waking client and server.`,
 		Remedy: "compare stores on this machine alone: another one wakes its CPUs in another time (assay doctor)"},
-	Entry{Example: PausesParams{At: example, SeenPausesParams: SeenPausesParams{Operations: 80, PauseNS: 300e6, MedianNS: 20e3, Share: 0.1}}, Severity: Notice,
+	Entry{Example: PausesParams{At: example, SeenPausesParams: SeenPausesParams{Operations: 80, PauseNS: 300e6,
+		MedianNS: 20e3, Share: 0.1}}, Severity: Notice,
 		Says: `{{.arm}} in {{.place}} spent {{percent .share}} of its time in {{plural .operations "operation" ""}} of {{latency .pause_ns}} in the mean; ` +
 			`the median is {{latency .median_ns}}.`,
 		Many:   `{{list .Arms}} in {{list .Places}} spent a part of their time in few, long operations.`,
@@ -724,7 +727,8 @@ var _ = register(
 		Remedy: "a client that does not close its connections leaves them with the server until its process ends"},
 	Entry{Example: SeenLeftParams{Most: 7, AfterS: 3.0},
 		Says: `{{plural .most "connection" ""}} {{seconds .after_s}} after closing`},
-	Entry{Example: ThreadStarvedParams{At: example, SeenStarvedParams: SeenStarvedParams{Threads: 1, Of: 20, BeganS: 0.8, Seconds: 4.2, Others: 5300}}, Severity: Warning,
+	Entry{Example: ThreadStarvedParams{At: example, SeenStarvedParams: SeenStarvedParams{Threads: 1, Of: 20,
+		BeganS: 0.8, Seconds: 4.2, Others: 5300}}, Severity: Warning,
 		Says:   `{{count .threads}} of {{plural .of "thread" ""}} of {{.arm}} had no operation done for {{seconds .seconds}} from {{seconds .began_s}} on in {{.place}}; each other thread did {{number .others}}.`,
 		Many:   `Threads of {{list .Arms}} had no operation done for long in {{list .Places}}, while others did many.`,
 		Remedy: "latencies hide such a wait: it is one long operation; look at the pool or the lock that threads wait for"},
@@ -908,19 +912,22 @@ func (SettingsTooSmallParams) code() Code { return SettingsTooSmall }
 
 // What the network did between a worker and its server.
 var _ = register(
-	Entry{Example: LinkFullParams{At: example, SeenLinkParams: SeenLinkParams{BytesPerS: 11.9e6, Capacity: 12.5e6}}, Severity: Warning,
-		Says:   `{{.arm}}: the network was full in {{.place}}: {{bytes .bytes_per_s}}/s of the {{bytes .capacity}}/s that its link carries. The rate is the link's.`,
-		Many:   `{{list .Arms}}: the network was full in {{list .Places}}. The rates are the link's.`,
-		Remedy: "use a faster link or smaller values, or run client and server on one machine"},
+	Entry{Example: LinkFullParams{At: example, SeenLinkParams: SeenLinkParams{BytesPerS: 11.9e6, Capacity: 12.5e6}},
+		Severity: Warning,
+		Says:     `{{.arm}}: the network was full in {{.place}}: {{bytes .bytes_per_s}}/s of the {{bytes .capacity}}/s that its link carries. The rate is the link's.`,
+		Many:     `{{list .Arms}}: the network was full in {{list .Places}}. The rates are the link's.`,
+		Remedy:   "use a faster link or smaller values, or run client and server on one machine"},
 	Entry{Example: SeenLinkParams{BytesPerS: 11.9e6, Capacity: 12.5e6}, Says: `{{bytes .bytes_per_s}}/s of {{bytes .capacity}}/s`},
-	Entry{Example: RetransmitsParams{At: example, SeenRetransmitsParams: SeenRetransmitsParams{Resent: 420, Share: 0.031, RoundMS: 12}}, Severity: Warning,
+	Entry{Example: RetransmitsParams{At: example, SeenRetransmitsParams: SeenRetransmitsParams{Resent: 420,
+		Share: 0.031, RoundMS: 12}}, Severity: Warning,
 		Says: `{{.arm}}: {{count .resent}} segments ({{percent .share}}) were sent again in {{.place}}, at a round trip of {{number .round_ms}} ms: ` +
 			`the network lost them, which is in the rate and in the latencies.`,
 		Many:   `{{list .Arms}}: segments were sent again in {{list .Places}}: the network lost them.`,
 		Remedy: "look at the drops of interfaces and switches between client and server"},
 	Entry{Example: SeenRetransmitsParams{Resent: 420, Share: 0.031, RoundMS: 12},
 		Says: `{{count .resent}} segments sent again, {{percent .share}} of all; round trip {{number .round_ms}} ms`},
-	Entry{Example: DelayedACKsParams{At: example, SeenDelayedACKsParams: SeenDelayedACKsParams{Quantile: 0.99, LatencyNS: 41e6, PerS: 180}}, Severity: Warning,
+	Entry{Example: DelayedACKsParams{At: example, SeenDelayedACKsParams: SeenDelayedACKsParams{Quantile: 0.99,
+		LatencyNS: 41e6, PerS: 180}}, Severity: Warning,
 		Says: `{{.arm}}: operations in {{.place}} waited 40 ms for acknowledgements that the kernel held back, {{count .per_s}} a second: ` +
 			`{{quantile .quantile}} is {{latency .latency_ns}}. One end sends a message in two parts (Nagle's algorithm).`,
 		Many:   `{{list .Arms}}: operations in {{list .Places}} waited 40 ms for acknowledgements that the kernel held back.`,

@@ -12,8 +12,10 @@ const (
 var _ = register(
 	Entry{Example: LatencyRisesParams{At: example, Rate: 14e3, BelowNS: 9e5, AboveNS: 2.3e7}, Severity: Notice,
 		Says: `{{.arm}} in {{.place}}: p99 is at most {{latency .below_ns}} up to {{rate .rate}}, and at least {{latency .above_ns}} above.`},
-	Entry{Example: LoadRecoveryParams{At: example, Rate: 50e3, Burst: true, Times: 6, RecoveryS: Known(1.2)}, Severity: Notice,
-		Also: []Parameters{LoadRecoveryParams{At: example, Rate: 20e3, Times: 1}, LoadRecoveryParams{At: example, Rate: 20e3, Times: 1, RecoveryS: Known(0.0)}},
+	Entry{Example: LoadRecoveryParams{At: example, Rate: 50e3, Burst: true, Times: 6, RecoveryS: Known(1.2)},
+		Severity: Notice,
+		Also: []Parameters{LoadRecoveryParams{At: example, Rate: 20e3, Times: 1}, LoadRecoveryParams{At: example,
+			Rate: 20e3, Times: 1, RecoveryS: Known(0.0)}},
 		Says: `{{.arm}} in {{.place}}: after {{if .burst}}{{plural .times "burst" ""}} of {{else}}up to {{end}}{{rate .rate}}, response times were as before ` +
 			`{{if has .recovery_s}}{{if .recovery_s}}within {{seconds .recovery_s}}{{else}}at once{{end}}{{else}}in less than half of the cases{{end}}.`},
 	Entry{Example: BacklogLeftParams{At: example, BehindS: 3.2, NotBegun: 12400}, Severity: Warning,

@@ -67,7 +67,8 @@ var _ = register(
 		RateChange: RateChange{AtS: Known(41.0), Before: Known(412e3), After: Known(86e3),
 			Records: Known(3.74e6)}}, Severity: Warning, Answer: true,
 		Also: []Parameters{
-			RateParams{Code: RateStep, Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Up: true, RateChange: RateChange{AtS: Known(41.0), Before: Known(86e3), After: Known(412e3)}},
+			RateParams{Code: RateStep, Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Up: true,
+				RateChange: RateChange{AtS: Known(41.0), Before: Known(86e3), After: Known(412e3)}},
 			RateParams{Code: RateStep, Up: true, RateChange: RateChange{AtS: Known(30.0),
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}},
 			RateParams{Code: RateStep, Cliff: true, RateChange: RateChange{AtS: Known(30.0),
@@ -104,7 +105,8 @@ var _ = register(
 		Many:   `{{list .Arms}}{{if has .all_arm}} {{agree .Arms "was" "were"}} still getting faster at the end of {{list .Places}}{{else}}: throughput rose by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
 		Remedy: `{{if has .arm}}` + runLonger + `{{else}}run longer, until it stops rising{{end}}`},
 	Entry{Example: RateParams{Code: RateOscillates, RateChange: RateChange{AtS: Known(30.0),
-		ToS: Known(43.0), Before: Known(46500.0), After: Known(5630.0)}, HighShare: Known(0.54)}, Severity: Warning, Answer: true,
+		ToS: Known(43.0), Before: Known(46500.0), After: Known(5630.0)}, HighShare: Known(0.54)}, Severity: Warning,
+		Answer: true,
 		Also: []Parameters{
 			RateParams{Code: RateOscillates, Of: &OfBlocks{At: example, Blocks: 3, Of: 3},
 				RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3),
@@ -118,7 +120,8 @@ var _ = register(
 	Entry{Example: RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 3,
 		LongestS: 2.0, Left: 0.02, RatePeriod: RatePeriod{PeriodS: Known(30.0)}}, Severity: Notice, Answer: true,
 		Also: []Parameters{
-			RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 20, Collected: 18, LongestS: 0.4, Left: 0.02},
+			RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 20, Collected: 18,
+				LongestS: 0.4, Left: 0.02},
 			RateDropsParams{Count: 22, Stalls: 20, AtS: Known(7.0), LongestS: 2.0},
 			RateDropsParams{Count: 101, AtS: Known(671.0), Seconds: Known(5.0), Left: 0.29, Share: Known(0.14)},
 			RateDropsParams{Brief: true, After: Known(0.0), Count: 3, LongestS: 2.0}},

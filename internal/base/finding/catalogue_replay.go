@@ -21,7 +21,8 @@ var _ = register(
 			`{{if has .sizes}} Lengths of written values differ by {{percent .sizes}}.{{end}}` +
 			`{{if has .one_in}} One key in {{count .one_in}} was played.{{end}}` +
 			`{{if has .left}} Left out: {{plural .left "line or request" "lines or requests"}} ({{list .why}}).{{end}}`},
-	Entry{Example: ReplayDiffersParams{At: example, Sent: 990_000, Recorded: 1_000_000, Speed: 0.71, Asked: 1}, Severity: Warning,
+	Entry{Example: ReplayDiffersParams{At: example, Sent: 990_000, Recorded: 1_000_000, Speed: 0.71, Asked: 1},
+		Severity: Warning,
 		Says: `{{.arm}} in {{.place}} was not sent the recorded traffic: {{count .sent}} of {{plural .recorded "request" ""}}, ` +
 			`at {{speed .speed}} times the recorded speed in place of {{number .asked}}.`,
 		Many:   `{{list .Arms}} in {{list .Places}} were not sent the recorded traffic as it was asked for.`,

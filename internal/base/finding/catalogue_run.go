@@ -18,7 +18,8 @@ var _ = register(
 		Remedy: "give the run more time"},
 
 	Entry{Example: LayoutQuickParams{Records: 1000, Of: 100_000, Helpers: true},
-		Also: []Parameters{LayoutQuickParams{Helpers: true, Phases: true}, LayoutQuickParams{Records: 10_000, Of: 100_000}}, Severity: Warning,
+		Also: []Parameters{LayoutQuickParams{Helpers: true, Phases: true}, LayoutQuickParams{Records: 10_000,
+			Of: 100_000}}, Severity: Warning,
 		Says: `The time suffices for orders of magnitude:{{if .records}} {{count .records}} of {{count .of}} records{{end}}` +
 			`{{if .helpers}}{{if .records}},{{end}} A/A arm and null driver in the first block alone{{end}}` +
 			`{{if .phases}}{{if or .records .helpers}},{{end}} phases below 1 s{{end}}. ` +
@@ -48,7 +49,8 @@ var _ = register(
 		Also: []Parameters{BusyBlockParams{Disturbed: 3, Of: 6}},
 		Says: `the machine disturbed {{.disturbed}} of {{plural .of "trial" ""}} of the first block: stores may get no rank` +
 			`{{if .users}}; most CPU: {{list .users}}{{end}}; end these programs, or rank nonetheless with --set busy_machine=tell`},
-	Entry{Example: RepeatOverParams{Count: 1, Block: 2}, Also: []Parameters{RepeatOverParams{Count: 3, Block: 2, NoTime: true}},
+	Entry{Example: RepeatOverParams{Count: 1, Block: 2}, Also: []Parameters{RepeatOverParams{Count: 3, Block: 2,
+		NoTime: true}},
 		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; {{if .no_time}}time limit reached{{else}}retry limit reached{{end}}`},
 )
 

@@ -12,7 +12,8 @@ var _ = register(
 			`{{if .not_checked}} In {{count .not_checked}} of {{plural .trials "trial" ""}} no write was verified: ` +
 			`data loss would go undetected.{{end}}`,
 		Also: []Parameters{
-			VerifiedParams{Values: 460000, Right: 459990, ReadBack: 12000, Lost: 3, Stale: 2, Evicted: 300, NotRead: 4962,
+			VerifiedParams{Values: 460000, Right: 459990, ReadBack: 12000, Lost: 3, Stale: 2, Evicted: 300,
+				NotRead:    4962,
 				NotChecked: 2, Trials: 12},
 			VerifiedParams{Values: 700123, Right: 700100, Old: 23, Missed: 9},
 			VerifiedParams{Values: 577831, Right: 577831, ReadBack: 140000, Evicted: 25074, StoreEvicted: 31200},
@@ -58,12 +59,15 @@ func (ClassProvedParams) code() Code { return "class-proved" }
 
 // VerifiedParams is what of the data was checked, over all trials of stores.
 type VerifiedParams struct {
-	Values, Right                           uint64 // that reads returned, and those that were correct
-	Old, Missed                             uint64 // reads of phases: sampled ones that returned what was overwritten, and those that did not find a record
+	Values, Right uint64 // that reads returned, and those that were correct
+	// reads of phases: sampled ones that returned what was overwritten, and those that did not find
+	// a record
+	Old, Missed                             uint64
 	ReadBack, Lost, Stale, Evicted, NotRead uint64 // records of the final check
 	ReadRight, NotJudged                    uint64 `param:"omitempty"` // of those read back, where some could not be judged
-	StoreEvicted                            uint64 // records that the stores count as evicted, of all trials with such a record
-	Trials, NotChecked                      int    // trials that acknowledged writes of which no value was looked at
+	// records that the stores count as evicted, of all trials with such a record
+	StoreEvicted       uint64
+	Trials, NotChecked int // trials that acknowledged writes of which no value was looked at
 }
 
 // ExpiredParams is what reads found of records with a TTL, over all trials of stores.
@@ -83,7 +87,9 @@ type ProofsParams struct {
 	Kills           bool     // of the process, and no power cuts
 	Proved, Claimed []string // names of arms; of those proved, with the number of cuts
 	Elsewhere       []string // of those claimed, the arms of which something near was cut, with what differs
-	PerSync         int      // writes that one counted sync may have covered, at most, in the arms that are claimed; 0: not counted
+	// writes that one counted sync may have covered, at most, in the arms that are claimed; 0: not
+	// counted
+	PerSync int
 }
 
 func (ProofsParams) code() Code { return "proofs" }

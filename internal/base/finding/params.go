@@ -50,7 +50,8 @@ func paramName(field string) string {
 	var name strings.Builder
 	letters := []rune(field)
 	for i, r := range letters {
-		begins := i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		begins := i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) &&
+			unicode.IsLower(letters[i+1]))
 		if begins {
 			name.WriteByte('_')
 		}

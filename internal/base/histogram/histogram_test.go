@@ -65,7 +65,8 @@ func TestJSONRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := json.Marshal(&back)
-	if err != nil || !bytes.Equal(again, text) || back.Count() != h.Count() || back.Quantile(0.5) != h.Quantile(0.5) || back.Mean() != h.Mean() {
+	if err != nil || !bytes.Equal(again, text) || back.Count() != h.Count() ||
+		back.Quantile(0.5) != h.Quantile(0.5) || back.Mean() != h.Mean() {
 		t.Fatalf("%s came back as %s (%v)", text, again, err)
 	}
 	if len(back.packed) > len(text) || back.Counts != nil {

@@ -121,7 +121,8 @@ func DetachedMount(kind string) (*os.File, error) {
 	if err := unix.FsconfigCreate(context); err != nil {
 		return nil, os.NewSyscallError("fsconfig", err)
 	}
-	root, err := unix.Fsmount(context, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	root, err := unix.Fsmount(context, unix.FSMOUNT_CLOEXEC,
+		unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 	if err != nil {
 		return nil, os.NewSyscallError("fsmount", err)
 	}

@@ -152,7 +152,8 @@ func (a *Answers) find(index uint64) {
 		}
 		below.key = from.key
 		if t.ranged >= 0 {
-			from.number, below.number, below.index = wordOf(a.asked.Values[t.ranged]), wordOf(a.asked.Values[t.ranged+1]), 0
+			from.number, below.number, below.index = wordOf(a.asked.Values[t.ranged]),
+				wordOf(a.asked.Values[t.ranged+1]), 0
 		}
 		first, _ := slices.BinarySearchFunc(t.rows, from, compareRows)
 		end, _ := slices.BinarySearchFunc(t.rows, below, compareRows)

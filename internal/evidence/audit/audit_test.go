@@ -59,7 +59,8 @@ func TestWhatReallyHappenedIsNeverFlagged(t *testing.T) {
 			t.Fatalf("with values that tell no version, a store that did nothing wrong was flagged: %+v, %v", short, err)
 		}
 		for i, index := range indexes { // what is told of such values holds for whichever write the value was of
-			if observed[i] != counters.ObservedShort || Expect(w.phases, indexes).Judge(i, counters.ObservedShort) != Right {
+			if observed[i] != counters.ObservedShort || Expect(w.phases, indexes).Judge(i,
+				counters.ObservedShort) != Right {
 				continue
 			}
 			puts := 0
@@ -132,28 +133,34 @@ func TestEveryPossibleObservationIsJudgedAsBySearch(t *testing.T) {
 // dropped the record.
 func putMayHaveFailedLast(events []event) bool {
 	return slices.ContainsFunc(events, func(put event) bool {
-		return put.state == doubtful && put.word != counters.ObservedMiss && !slices.ContainsFunc(events, func(e event) bool {
-			return e.state == certain && (e.phase > put.phase || e.phase == put.phase && e.thread == put.thread && e.sequence > put.sequence)
-		})
+		return put.state == doubtful && put.word != counters.ObservedMiss && !slices.ContainsFunc(events,
+			func(e event) bool {
+				return e.state == certain && (e.phase > put.phase || e.phase == put.phase && e.thread == put.thread &&
+					e.sequence > put.sequence)
+			})
 	})
 }
 
 // A cache that drops the old value of a key where it has no room for the new one, and says that the
 // write failed, has lost nothing; one that drops what it acknowledged has.
 func TestAFailedWriteMayDropTheRecord(t *testing.T) {
-	file, err := trace.Generate(trace.Spec{Records: 2, Fresh: 2, Threads: 1, Order: trace.Order{Distribution: trace.Sequential},
-		Sizes: []trace.Size{{Bytes: 100, Weight: 1}}, Mix: []trace.Share{{Operation: trace.Update, Weight: 1}}, Limit: 2})
+	file, err := trace.Generate(trace.Spec{Records: 2, Fresh: 2, Threads: 1,
+		Order: trace.Order{Distribution: trace.Sequential},
+		Sizes: []trace.Size{{Bytes: 100, Weight: 1}}, Mix: []trace.Share{{Operation: trace.Update, Weight: 1}},
+		Limit: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	load, err := trace.Generate(trace.Spec{Load: true, Records: 2, Fresh: 2, Threads: 1, Order: trace.Order{Distribution: trace.Sequential},
+	load, err := trace.Generate(trace.Spec{Load: true, Records: 2, Fresh: 2, Threads: 1,
+		Order: trace.Order{Distribution: trace.Sequential},
 		Sizes: []trace.Size{{Bytes: 100, Weight: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for failed, want := range map[bool]Counts{true: {Records: 2, Unknown: 2}, false: {Records: 2, Lost: 2}} {
 		phases := []Phase{
-			{Number: 0, Trace: load, ZeroVersions: true, Attempted: []uint64{2}, Acknowledged: []uint64{2}, Doubt: []uint32{0}},
+			{Number: 0, Trace: load, ZeroVersions: true, Attempted: []uint64{2}, Acknowledged: []uint64{2},
+				Doubt: []uint32{0}},
 			{Number: 1, Trace: file, Attempted: []uint64{2}, Acknowledged: []uint64{2}, Doubt: []uint32{0}},
 		}
 		if failed {
@@ -175,12 +182,14 @@ func TestDamageIsFlagged(t *testing.T) {
 	load := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Insert}, Threads: []trace.Thread{{
 		Entries: []trace.Entry{trace.MakeEntry(trace.Insert, 0, 0, true)}, Stride: 1, Limit: 5,
 	}}}
-	changes := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Upsert, trace.Delete}, Threads: []trace.Thread{
-		{Entries: []trace.Entry{put(1), put(1), trace.MakeEntry(trace.Delete, 2, 0, false), put(4)}},
-		{Entries: []trace.Entry{put(1), put(3)}},
-	}}
+	changes := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Upsert, trace.Delete},
+		Threads: []trace.Thread{
+			{Entries: []trace.Entry{put(1), put(1), trace.MakeEntry(trace.Delete, 2, 0, false), put(4)}},
+			{Entries: []trace.Entry{put(1), put(3)}},
+		}}
 	phases := []Phase{
-		{Number: 0, Trace: load, ZeroVersions: true, Attempted: []uint64{5}, Acknowledged: []uint64{5}, Doubt: []uint32{0}},
+		{Number: 0, Trace: load, ZeroVersions: true, Attempted: []uint64{5}, Acknowledged: []uint64{5},
+			Doubt: []uint32{0}},
 		{Number: 7, Trace: changes, Attempted: []uint64{4, 4}, Acknowledged: []uint64{3, 4}, Doubt: []uint32{0, 0}},
 	}
 	indexes := []uint64{0, 1, 2, 3, 4}
@@ -218,7 +227,8 @@ func TestDamageIsFlagged(t *testing.T) {
 		}
 	}
 	counts, err := x.Check([]uint64{counters.ObservedMiss, v(0, 0), 0, v(1, 3), counters.ObservedShort})
-	if err != nil || counts.Right != 1 || counts.Lost != 1 || counts.Stale != 2 || counts.Unknown != 1 || len(counts.Examples) != 3 {
+	if err != nil || counts.Right != 1 || counts.Lost != 1 || counts.Stale != 2 || counts.Unknown != 1 ||
+		len(counts.Examples) != 3 {
 		t.Errorf("counted %+v, %v", counts, err)
 	}
 	if _, err := x.Check([]uint64{0}); err == nil {
@@ -235,11 +245,16 @@ func TestDoubtComesFromOutcomes(t *testing.T) {
 		outcome counters.Outcome
 		want    bool
 	}{
-		{trace.Update, counters.OK, false}, {trace.Update, counters.Error, true}, {trace.Update, counters.Timeout, true},
-		{trace.Insert, counters.Conflict, true}, {trace.Update, counters.Conflict, true}, {trace.Upsert, counters.Conflict, true},
-		{trace.Delete, counters.Conflict, true}, {trace.Batch, counters.Conflict, true}, {trace.Read, counters.Conflict, false},
-		{trace.ReadModifyWrite, counters.Conflict, true}, {trace.Add, counters.Conflict, true}, {trace.CompareAndSwap, counters.Miss, true}, {trace.ReadModifyWrite, counters.Lost, true},
-		{trace.Delete, counters.Miss, false}, {trace.Delete, counters.Timeout, true}, {trace.Batch, counters.Error, true},
+		{trace.Update, counters.OK, false}, {trace.Update, counters.Error, true}, {trace.Update, counters.Timeout,
+			true},
+		{trace.Insert, counters.Conflict, true}, {trace.Update, counters.Conflict, true}, {trace.Upsert,
+			counters.Conflict, true},
+		{trace.Delete, counters.Conflict, true}, {trace.Batch, counters.Conflict, true}, {trace.Read,
+			counters.Conflict, false},
+		{trace.ReadModifyWrite, counters.Conflict, true}, {trace.Add, counters.Conflict, true},
+		{trace.CompareAndSwap, counters.Miss, true}, {trace.ReadModifyWrite, counters.Lost, true},
+		{trace.Delete, counters.Miss, false}, {trace.Delete, counters.Timeout, true}, {trace.Batch, counters.Error,
+			true},
 		{trace.Read, counters.Error, false}, {trace.Scan, counters.Wrong, false},
 	} {
 		var outcomes [counters.Outcomes]uint64
@@ -315,8 +330,10 @@ func agreesWithCounting(t *rapid.T, w *world) (known bool) {
 func BenchmarkExpect(b *testing.B) {
 	const records = 1 << 20
 	f, err := trace.Generate(trace.Spec{
-		Mix:     []trace.Share{{Operation: trace.Read, Weight: 1}, {Operation: trace.Update, Weight: 1}, {Operation: trace.Insert, Weight: 0.1}},
-		Records: records, Fresh: records, Threads: 4, Order: trace.Order{Distribution: trace.Uniform}, Sizes: []trace.Size{{Bytes: 100, Weight: 1}},
+		Mix: []trace.Share{{Operation: trace.Read, Weight: 1}, {Operation: trace.Update, Weight: 1},
+			{Operation: trace.Insert, Weight: 0.1}},
+		Records: records, Fresh: records, Threads: 4, Order: trace.Order{Distribution: trace.Uniform},
+		Sizes: []trace.Size{{Bytes: 100, Weight: 1}},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -11,13 +11,15 @@ import (
 type Judgement int
 
 const (
-	Right   Judgement = iota // what the key may hold, and nothing known speaks against it
-	Lost                     // absent, though a write was acknowledged and no delete could have come after it
-	Stale                    // an older value than any that the last acknowledged changes allow
-	Wrong                    // a value that nobody wrote there
-	Errors                   // the read failed
-	Unknown                  // the value does not tell its version and could be of several, or operations in doubt forbid a judgement
-	Late                     // a value that was there after its time
+	Right  Judgement = iota // what the key may hold, and nothing known speaks against it
+	Lost                    // absent, though a write was acknowledged and no delete could have come after it
+	Stale                   // an older value than any that the last acknowledged changes allow
+	Wrong                   // a value that nobody wrote there
+	Errors                  // the read failed
+	// the value does not tell its version and could be of several, or operations in doubt forbid a
+	// judgement
+	Unknown
+	Late // a value that was there after its time
 )
 
 func (j Judgement) String() string {
@@ -57,7 +59,8 @@ func (x *Expectation) Check(observed []uint64) (Counts, error) {
 		if judgement == Right && word == counters.ObservedMiss && x.expires(i) {
 			c.Expired++
 		}
-		if bad := judgement == Lost || judgement == Stale || judgement == Wrong || judgement == Late; bad && len(c.Examples) < examplesMax {
+		if bad := judgement == Lost || judgement == Stale || judgement == Wrong || judgement == Late; bad &&
+			len(c.Examples) < examplesMax {
 			c.Examples = append(c.Examples, fmt.Sprintf("record %d: %s: %s", x.indexes[i], judgement, describe(word)))
 		}
 	}
@@ -277,7 +280,8 @@ func laterUnderwayDelete(histories []history, phase int) bool {
 func mayExist(histories []history) bool {
 	last := decisive(histories)
 	for _, h := range histories {
-		if h.doubtfulPut > 0 || h.phase >= last && h.underwayPut || h.phase == last && h.certain > 0 && !h.certainDelete {
+		if h.doubtfulPut > 0 || h.phase >= last && h.underwayPut || h.phase == last && h.certain > 0 &&
+			!h.certainDelete {
 			return true
 		}
 	}

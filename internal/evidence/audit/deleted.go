@@ -12,7 +12,8 @@ type deletions struct {
 
 // addDeletes adds what the deletes by query of a thread did to the sampled records. Deletes that
 // find the same are looked at once, so that the time is that of distinct questions and what they find.
-func (x *Expectation) addDeletes(p *Phase, thread int, deletes []change, add func(c change, sample int, sequence uint64)) {
+func (x *Expectation) addDeletes(p *Phase, thread int, deletes []change, add func(c change, sample int,
+	sequence uint64)) {
 	type found struct {
 		query int
 		answers.Found
@@ -51,7 +52,8 @@ func (x *Expectation) addDeletes(p *Phase, thread int, deletes []change, add fun
 // answersTo returns which of the sampled records a query finds.
 func (x *Expectation) answersTo(p *Phase, query int) *answers.Answers {
 	if x.asked[query] == nil {
-		x.asked[query] = answers.New(p.Record, p.Queries[query], uint64(len(x.indexes)), func(k uint64) uint64 { return x.indexes[k] })
+		x.asked[query] = answers.New(p.Record, p.Queries[query], uint64(len(x.indexes)),
+			func(k uint64) uint64 { return x.indexes[k] })
 	}
 	return x.asked[query]
 }

@@ -41,7 +41,8 @@ type Expectation struct {
 // order of time. It costs one walk over each trace that is not a plain load, whatever the number of
 // laps.
 func Expect(phases []Phase, indexes []uint64) *Expectation {
-	x := &Expectation{indexes: indexes, phases: phases, position: map[int]int{}, histories: make([][]history, len(indexes)),
+	x := &Expectation{indexes: indexes, phases: phases, position: map[int]int{}, histories: make([][]history,
+		len(indexes)),
 		sampled: make(map[uint64]int, len(indexes)), asked: map[int]*answers.Answers{}}
 	for i, index := range indexes {
 		x.sampled[index] = i

@@ -40,8 +40,10 @@ func TestReadsThatFillAreReadsOrPuts(t *testing.T) {
 		{counters.ObservedMiss, counters.Timeout, trace.Upsert, version, counters.Timeout}, // it may have been put
 		{counters.ObservedError, counters.Error, trace.Read, NothingWritten, counters.Error},
 	} {
-		e := HistoryEvent{Operation: trace.ReadOrFill, Read: c.read, Outcome: c.outcome, Written: NothingWritten}.parted(version)
-		if e.Operation != c.operation || e.Written != c.written || e.Outcome != c.now || e.Fill != (c.operation == trace.Upsert) {
+		e := HistoryEvent{Operation: trace.ReadOrFill, Read: c.read, Outcome: c.outcome,
+			Written: NothingWritten}.parted(version)
+		if e.Operation != c.operation || e.Written != c.written || e.Outcome != c.now ||
+			e.Fill != (c.operation == trace.Upsert) {
 			t.Errorf("read %d, %s: %+v", c.read, c.outcome, e)
 		}
 	}
@@ -49,7 +51,8 @@ func TestReadsThatFillAreReadsOrPuts(t *testing.T) {
 
 // What reads put where they find nothing is certain only if all of them did.
 func TestFillsAreInDoubt(t *testing.T) {
-	all, some := [counters.Outcomes]uint64{counters.Miss: 5}, [counters.Outcomes]uint64{counters.Miss: 5, counters.OK: 1}
+	all, some := [counters.Outcomes]uint64{counters.Miss: 5}, [counters.Outcomes]uint64{counters.Miss: 5,
+		counters.OK: 1}
 	if inDoubt(trace.ReadOrFill, &all) || !inDoubt(trace.ReadOrFill, &some) {
 		t.Error("a hit puts nothing, and a miss does")
 	}

@@ -26,7 +26,9 @@ type HistoryEvent struct {
 	Operation trace.Operation // of a batch's member its own
 	Request   uint64          // the sequence number of the request that it is a step of; 0: of none
 	Fill      bool            // it is the put of a read that found nothing; Operation is then an upsert
-	Batch     bool            // it is a batch's member; then Outcome, BeginNS and EndNS are the batch's. Of a multi-read's, BeginNS and EndNS are
+	// it is a batch's member; then Outcome, BeginNS and EndNS are the batch's. Of a multi-read's,
+	// BeginNS and EndNS are
+	Batch bool
 
 	BeginNS, EndNS int64 // since the phase's start
 	Outcome        counters.Outcome
@@ -62,7 +64,8 @@ type History struct {
 // NewHistory reads what a phase recorded. c are the counters of the same phase, which has ended or
 // whose worker is dead. Each thread had up to pipeline operations on the way at once: where it is
 // not 1, one that is not recorded may have begun before the last one that is has ended.
-func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c *counters.File, pipeline int) *History {
+func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c *counters.File,
+	pipeline int) *History {
 	history := &History{Number: number, Keys: keys, UntilNS: make([]int64, len(t.Threads))}
 	for i := range t.Threads {
 		all, dropped := h.Records(i)
@@ -74,9 +77,11 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 				history.Events = append(history.Events, event)
 			}
 		}
-		history.Deletes = history.Deletes || hasRecorded(&t.Threads[i], func(o trace.Operation) bool { return o == trace.Delete })
+		history.Deletes = history.Deletes || hasRecorded(&t.Threads[i],
+			func(o trace.Operation) bool { return o == trace.Delete })
 		head := c.Thread(i)
-		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended || !hasRecorded(&t.Threads[i], trace.Operation.Changes)
+		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended ||
+			!hasRecorded(&t.Threads[i], trace.Operation.Changes)
 		switch {
 		case whole:
 			history.UntilNS[i] = math.MaxInt64
@@ -161,7 +166,8 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 	}
 	e = HistoryEvent{
 		Request: requestOf(part, r.Sequence()),
-		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember() && entry.Operation() != trace.Read,
+		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(),
+		Batch:   entry.IsMember() && entry.Operation() != trace.Read,
 		BeginNS: int64(r.BeginNS), EndNS: int64(r.EndNS), Outcome: r.Outcome(), Read: r.Read, Written: NothingWritten,
 	}
 	switch {

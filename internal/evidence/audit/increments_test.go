@@ -31,7 +31,8 @@ func TestIncrementsAreThoseOfTheSample(t *testing.T) {
 				}
 			}
 			for _, failed := range []uint64{0, 1, 50} {
-				phase := Phase{Trace: file, Attempted: []uint64{attempted}, Acknowledged: []uint64{acknowledged}, NotIncremented: []uint64{failed}}
+				phase := Phase{Trace: file, Attempted: []uint64{attempted}, Acknowledged: []uint64{acknowledged},
+					NotIncremented: []uint64{failed}}
 				gotLeast, gotMost := Increments([]Phase{phase, phase}, []uint64{5, 120})
 				if want := 2 * (least - min(failed, least)); gotLeast != want || gotMost != 2*most {
 					t.Errorf("%d attempted, %d acknowledged, %d failed: %d to %d, want %d to %d", attempted, acknowledged, failed, gotLeast, gotMost, want, 2*most)

@@ -3,7 +3,9 @@
 // docs/worker-contract.md.
 //
 //  1. NewPhase takes from a phase's counters what the audit needs, before they go.
-//  2. Sample draws records of those that were loaded, inserted or upserted; VerifyTrace is the trace that reads them back.
+//
+// 2. Sample draws records of those that were loaded, inserted or upserted; VerifyTrace is the trace
+// that reads them back.
 //  3. Expect works out what each may hold; Check judges what was observed.
 //
 // What is certain and what is not: phases come one after the other, so an acknowledged write of a
@@ -55,8 +57,9 @@ type Phase struct {
 func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Phase {
 	sample := c.Sample(false)
 	p := Phase{
-		Number: number, Trace: t, ZeroVersions: zeroVersions, Attempted: sample.Attempted, Acknowledged: sample.Acknowledged,
-		Doubt: make([]uint32, len(t.Threads)), NotIncremented: make([]uint64, len(t.Threads)),
+		Number: number, Trace: t, ZeroVersions: zeroVersions, Attempted: sample.Attempted,
+		Acknowledged: sample.Acknowledged,
+		Doubt:        make([]uint32, len(t.Threads)), NotIncremented: make([]uint64, len(t.Threads)),
 	}
 	for thread := range p.Doubt {
 		for slot, o := range c.Operations() {

@@ -182,7 +182,8 @@ func (r *Presence) add(p *Phase) {
 		t := &p.Trace.Threads[i]
 		n, acknowledged := uint64(len(t.Entries)), p.Acknowledged[i]
 		p.changes(i, func(c change) {
-			for sequence := uint64(c.position); !c.doubtful && !c.entry.Operation().Deletes() && sequence < acknowledged; sequence += n {
+			for sequence := uint64(c.position); !c.doubtful && !c.entry.Operation().Deletes() &&
+				sequence < acknowledged; sequence += n {
 				r.Certain.add(c.entry.EffectiveIndex(sequence/n, t.Stride)) // one that is too far away is not certain
 				if !c.entry.Grows() {
 					break

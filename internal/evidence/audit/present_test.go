@@ -31,17 +31,21 @@ func TestEveryRecordBelowTheBoundIsThere(t *testing.T) {
 
 func TestTheBoundGoesUpWithInsertsAndDownWithDeletes(t *testing.T) {
 	one := func(o trace.Operation, index, stride uint64, grows bool) *trace.File {
-		return &trace.File{Groups: 1, Operations: []trace.Operation{o}, Threads: []trace.Thread{{Entries: []trace.Entry{trace.MakeEntry(o, index, 0, grows)}, Stride: stride}}}
+		return &trace.File{Groups: 1, Operations: []trace.Operation{o},
+			Threads: []trace.Thread{{Entries: []trace.Entry{trace.MakeEntry(o, index, 0, grows)}, Stride: stride}}}
 	}
 	phase := func(number int, f *trace.File, acknowledged uint64, doubt uint32) Phase {
-		return Phase{Number: number, Trace: f, Attempted: []uint64{acknowledged}, Acknowledged: []uint64{acknowledged}, Doubt: []uint32{doubt}}
+		return Phase{Number: number, Trace: f, Attempted: []uint64{acknowledged},
+			Acknowledged: []uint64{acknowledged}, Doubt: []uint32{doubt}}
 	}
 	load := phase(0, one(trace.Insert, 0, 1, true), 100, 0)
 	load.ZeroVersions, load.Trace.Threads[0].Limit = true, 100
 	inserts := phase(1, one(trace.Insert, 100, 1, true), 50, 0)
-	two := Phase{Number: 2, Trace: &trace.File{Groups: 1, Operations: []trace.Operation{trace.Insert}, Threads: []trace.Thread{
-		{Entries: []trace.Entry{trace.MakeEntry(trace.Insert, 100, 0, true)}, Stride: 2}, {Entries: []trace.Entry{trace.MakeEntry(trace.Insert, 101, 0, true)}, Stride: 2},
-	}}, Attempted: []uint64{30, 8}, Acknowledged: []uint64{30, 7}, Doubt: make([]uint32, 2)}
+	two := Phase{Number: 2, Trace: &trace.File{Groups: 1, Operations: []trace.Operation{trace.Insert},
+		Threads: []trace.Thread{
+			{Entries: []trace.Entry{trace.MakeEntry(trace.Insert, 100, 0, true)}, Stride: 2},
+			{Entries: []trace.Entry{trace.MakeEntry(trace.Insert, 101, 0, true)}, Stride: 2},
+		}}, Attempted: []uint64{30, 8}, Acknowledged: []uint64{30, 7}, Doubt: make([]uint32, 2)}
 	upserts := phase(3, one(trace.Upsert, 0, 1, true), 70, 0)
 	for _, c := range []struct {
 		name   string

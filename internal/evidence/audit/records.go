@@ -129,7 +129,8 @@ func fixedKeyBytes(keys keyval.KeyShape) (bytes int, fixed bool) {
 	switch {
 	case keys.Format == keyval.Binary:
 		return keys.Bytes, true
-	case keys.Format == keyval.Decimal && (keys.Digits == 20 || keys.Digits >= 15 && !keys.Scatter): // indexes have up to 15 digits
+	case keys.Format == keyval.Decimal && (keys.Digits == 20 || keys.Digits >= 15 &&
+		!keys.Scatter): // indexes have up to 15 digits
 		return len(keys.Prefix) + keys.Digits + len(keys.Suffix), true
 	}
 	return 0, false

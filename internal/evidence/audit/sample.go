@@ -94,7 +94,8 @@ type climb struct {
 }
 
 func (w *wrote) addPhase(p *Phase) {
-	if records, whole := p.wholeLoad(); whole { // spares the walk over a trace with an entry for each of many millions of records
+	// spares the walk over a trace with an entry for each of many millions of records
+	if records, whole := p.wholeLoad(); whole {
 		w.spans = append(w.spans, span{0, records})
 		return
 	}
@@ -265,7 +266,8 @@ func (c *climb) outside(spans []span) (parts []part) {
 // wants for the same indexes.
 func VerifyTrace(indexes []uint64, threads int) *trace.File {
 	f := &trace.File{
-		Flags: trace.FlagRecordVersions, Groups: 1, Operations: []trace.Operation{trace.Read}, Threads: make([]trace.Thread, threads),
+		Flags: trace.FlagRecordVersions, Groups: 1, Operations: []trace.Operation{trace.Read},
+		Threads: make([]trace.Thread, threads),
 	}
 	for i := range f.Threads {
 		from, to := len(indexes)*i/threads, len(indexes)*(i+1)/threads

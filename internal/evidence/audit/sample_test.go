@@ -52,7 +52,8 @@ func TestSampleIsDrawnFromAllThatWasPut(t *testing.T) {
 		}
 		n := rapid.IntRange(0, len(put)).Draw(t, "n")
 		some, of := Sample(phases, uint64(n), seed)
-		if len(some) != n || of != uint64(len(put)) || !slices.IsSorted(some) || len(slices.Compact(slices.Clone(some))) != n {
+		if len(some) != n || of != uint64(len(put)) || !slices.IsSorted(some) ||
+			len(slices.Compact(slices.Clone(some))) != n {
 			t.Fatalf("asked for %d different records of %d, got %v of %d", n, len(put), some, of)
 		}
 		for _, index := range some {
@@ -98,7 +99,8 @@ func counting(done ...uint64) Phase {
 // loaded is a bulk load by laps, with which any number of records costs nothing.
 func loaded(records uint64) Phase {
 	f, err := trace.Generate(trace.Spec{
-		Load: true, Records: records, Fresh: records, Threads: 2, Order: trace.Order{Distribution: trace.Sequential}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}},
+		Load: true, Records: records, Fresh: records, Threads: 2,
+		Order: trace.Order{Distribution: trace.Sequential}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}},
 		ThreadEntries: 1 << 10,
 	})
 	if err != nil {
@@ -131,7 +133,8 @@ func TestUpsertsOfTheSameKeysAreSampledOnce(t *testing.T) {
 func insertedByTwo(first uint64, done ...uint64) Phase {
 	f := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Insert}}
 	for i := range done {
-		f.Threads = append(f.Threads, trace.Thread{Entries: []trace.Entry{trace.MakeEntry(trace.Insert, first+uint64(i), 0, true)}, Stride: 2})
+		f.Threads = append(f.Threads, trace.Thread{Entries: []trace.Entry{trace.MakeEntry(trace.Insert,
+			first+uint64(i), 0, true)}, Stride: 2})
 	}
 	return Phase{Number: 1, Trace: f, Attempted: done, Acknowledged: done, Doubt: make([]uint32, len(done))}
 }
@@ -142,15 +145,18 @@ func fixedUpserts(indexes ...uint64) Phase {
 		t.Entries = append(t.Entries, trace.MakeEntry(trace.Upsert, index, 0, false))
 	}
 	done := []uint64{uint64(len(indexes))}
-	return Phase{Number: 2, Trace: &trace.File{Groups: 1, Operations: []trace.Operation{trace.Upsert}, Threads: []trace.Thread{t}}, Attempted: done, Acknowledged: done, Doubt: []uint32{0}}
+	return Phase{Number: 2, Trace: &trace.File{Groups: 1, Operations: []trace.Operation{trace.Upsert},
+		Threads: []trace.Thread{t}}, Attempted: done, Acknowledged: done, Doubt: []uint32{0}}
 }
 
 // In the order latest an upsert meets what its thread inserted, lap after lap: there is nothing to
 // list.
 func TestUpsertsOfTheNewestRecordsAreNotListed(t *testing.T) {
 	f, err := trace.Generate(trace.Spec{
-		Mix: []trace.Share{{Operation: trace.Insert, Weight: 1}, {Operation: trace.Upsert, Weight: 1}}, Records: 1000, Fresh: 1000, Threads: 2,
-		Order: trace.Order{Distribution: trace.Latest, Theta: 0.99}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}}, ThreadEntries: 1 << 10,
+		Mix:     []trace.Share{{Operation: trace.Insert, Weight: 1}, {Operation: trace.Upsert, Weight: 1}},
+		Records: 1000, Fresh: 1000, Threads: 2,
+		Order: trace.Order{Distribution: trace.Latest, Theta: 0.99}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}},
+		ThreadEntries: 1 << 10,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,8 @@ type world struct {
 }
 
 func drawWorld(t *rapid.T, mayFail bool) *world {
-	return drawPhases(t, mayFail, []trace.Operation{trace.Read, trace.Insert, trace.Upsert, trace.Delete, trace.ReadModifyWrite, trace.Add}, false)
+	return drawPhases(t, mayFail, []trace.Operation{trace.Read, trace.Insert, trace.Upsert, trace.Delete,
+		trace.ReadModifyWrite, trace.Add}, false)
 }
 
 // drawCountable draws a world in which what is there is known exactly: nothing fails or is cut off,
@@ -52,7 +53,8 @@ func drawPhases(t *rapid.T, mayFail bool, operations []trace.Operation, whole bo
 		s := trace.Spec{
 			Records: records, Fresh: fresh, Deleted: true, Threads: rapid.IntRange(1, 3).Draw(t, "threads"),
 			Order: rapid.SampledFrom([]trace.Order{
-				{Distribution: trace.Uniform}, {Distribution: trace.Zipfian, Theta: 1}, {Distribution: trace.Latest, Theta: 0.8},
+				{Distribution: trace.Uniform}, {Distribution: trace.Zipfian, Theta: 1}, {Distribution: trace.Latest,
+					Theta: 0.8},
 				{Distribution: trace.Shuffled},
 			}).Draw(t, "order"),
 			Sizes: []trace.Size{{Bytes: 30, Weight: 1}}, Batch: rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "batch"),
@@ -68,7 +70,8 @@ func drawPhases(t *rapid.T, mayFail bool, operations []trace.Operation, whole bo
 			}
 		}
 		if slices.Contains(operations, trace.Upsert) && rapid.IntRange(0, 3).Draw(t, "counting") == 0 {
-			s.Order, s.Mix = trace.Order{Distribution: trace.Counting}, []trace.Share{{Operation: trace.Upsert, Weight: 1}}
+			s.Order, s.Mix = trace.Order{Distribution: trace.Counting}, []trace.Share{{Operation: trace.Upsert,
+				Weight: 1}}
 		}
 		if len(s.Mix) == 0 {
 			s.Mix = []trace.Share{{Operation: operations[len(operations)-1], Weight: 1}}

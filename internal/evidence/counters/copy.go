@@ -104,7 +104,8 @@ type ProcessWords struct {
 
 // ProcessWords returns the words of the file's process, with so many of the store's own counters.
 func (f *File) ProcessWords(stats int) ProcessWords {
-	w := ProcessWords{StartNS: f.StartNS(), EndNS: f.EndNS(), Clock: f.Clock(), ClockDriftNS: f.ClockDriftNS(), State: f.State()}
+	w := ProcessWords{StartNS: f.StartNS(), EndNS: f.EndNS(), Clock: f.Clock(), ClockDriftNS: f.ClockDriftNS(),
+		State: f.State()}
 	if w.Rounds = f.load(wordRounds); w.Rounds > 0 {
 		for i := range min(stats, StatsMax) {
 			w.Stats = append(w.Stats, f.load(wordStats+i))

@@ -99,7 +99,8 @@ func TestProcessWords(t *testing.T) {
 	of.SetStats([]float64{1, 2, 3})
 	into.SetProcessWords(of.ProcessWords(2))
 	rounds, values := into.Stats(3)
-	if into.State() != Ended || into.StartNS() != 5 || into.EndNS() != 6 || into.Clock() != ClockMonotonic || into.ClockDriftNS() != 7 ||
+	if into.State() != Ended || into.StartNS() != 5 || into.EndNS() != 6 || into.Clock() != ClockMonotonic ||
+		into.ClockDriftNS() != 7 ||
 		rounds != 1 || !slices.Equal(values, []float64{1, 2, 0}) {
 		t.Errorf("%+v, %d %v", into.ProcessWords(3), rounds, values)
 	}

@@ -232,7 +232,8 @@ func shareOf(t *trace.File, processes int, s Share) [][2]int64 {
 	from := f.pages * pageBytes
 	behind := from + f.threads*f.threadBytes
 	return [][2]int64{{0, pageBytes}, {int64(s.Process * pageBytes), pageBytes},
-		{int64(from + s.First*f.threadBytes), int64(s.Count * f.threadBytes)}, {int64(behind), int64(Bytes(t, processes)) - int64(behind)}}
+		{int64(from + s.First*f.threadBytes), int64(s.Count * f.threadBytes)}, {int64(behind),
+			int64(Bytes(t, processes)) - int64(behind)}}
 }
 
 func createParts(file *os.File, t *trace.File, processes int, parts ...[2]int64) (*File, error) {

@@ -69,13 +69,15 @@ func TestConductorSeesWhatTheWorkerCounts(t *testing.T) {
 	worker.SetClock(ClockTSC)
 	worker.SetClockDriftNS(13)
 	conductor.Stop()
-	if *worker.StopWord() == 0 || conductor.State() != Running || conductor.StartNS() != 11 || conductor.EndNS() != 12 ||
+	if *worker.StopWord() == 0 || conductor.State() != Running || conductor.StartNS() != 11 ||
+		conductor.EndNS() != 12 ||
 		conductor.Clock() != ClockTSC || conductor.ClockDriftNS() != 13 {
 		t.Error("the header's words do not arrive")
 	}
 	for i := range 2 {
 		n := uint64(i + 1)
-		*worker.Thread(i) = Thread{Attempted: 10 * n, Acknowledged: 9 * n, State: Running, HandleWaitNS: 3 * n, HandlesOpened: n, LatenessMaxNS: 7 * n, Late: [LatenessWords]uint64{0: n, 8: 5 * n}}
+		*worker.Thread(i) = Thread{Attempted: 10 * n, Acknowledged: 9 * n, State: Running, HandleWaitNS: 3 * n,
+			HandlesOpened: n, LatenessMaxNS: 7 * n, Late: [LatenessWords]uint64{0: n, 8: 5 * n}}
 		slot := worker.Slot(i, 1)
 		for o := range slot.Outcomes {
 			slot.Outcomes[o] = uint64(o+1) * n
@@ -86,16 +88,20 @@ func TestConductorSeesWhatTheWorkerCounts(t *testing.T) {
 	}
 	worker.Thread(1).State = Stuck
 	s := conductor.Sample(true)
-	if !slices.Equal(s.Attempted, []uint64{10, 20}) || !slices.Equal(s.Acknowledged, []uint64{9, 18}) || s.HandleWaitNS != 9 ||
-		s.HandlesOpened != 3 || s.LatenessMaxNS != 14 || s.Late != [LatenessWords]uint64{0: 3, 8: 15} || s.StuckThreads != 1 {
+	if !slices.Equal(s.Attempted, []uint64{10, 20}) || !slices.Equal(s.Acknowledged, []uint64{9, 18}) ||
+		s.HandleWaitNS != 9 ||
+		s.HandlesOpened != 3 || s.LatenessMaxNS != 14 || s.Late != [LatenessWords]uint64{0: 3, 8: 15} ||
+		s.StuckThreads != 1 {
 		t.Errorf("threads: %+v", s)
 	}
 	total := s.Totals[1]
-	if total.Operation != trace.Update || total.Operations() != 3*28 || total.Outcomes[Timeout] != 21 || total.BytesWritten != 300 ||
+	if total.Operation != trace.Update || total.Operations() != 3*28 || total.Outcomes[Timeout] != 21 ||
+		total.BytesWritten != 300 ||
 		total.BytesRead != 600 || total.Items != 900 || total.ServiceMaxNS != 800 {
 		t.Errorf("slot: %+v", total)
 	}
-	if total.Service.Counts[5] != 3 || total.Service.Count() != 3 || total.Response.Counts[6] != 30 || total.Response.Count() != 30 {
+	if total.Service.Counts[5] != 3 || total.Service.Count() != 3 || total.Response.Counts[6] != 30 ||
+		total.Response.Count() != 30 {
 		t.Error("histograms do not arrive")
 	}
 	if s.Totals[0].Operations() != 0 || s.Totals[0].Service.Count() != 0 {
@@ -246,7 +252,8 @@ func TestMessagesAreCutAtACharacterAndValid(t *testing.T) {
 		f.CountMessage(0, trace.Read, Error, text)
 		f.CountMessage(0, trace.Read, Error, text)
 		got := f.Messages()
-		if len(got) != 1 || got[0].Count != 2 || !utf8.ValidString(got[0].Text) || len(got[0].Text) > errorTextMax || len(got[0].Text) == 0 {
+		if len(got) != 1 || got[0].Count != 2 || !utf8.ValidString(got[0].Text) ||
+			len(got[0].Text) > errorTextMax || len(got[0].Text) == 0 {
 			t.Errorf("%.10q became %+v", text, got)
 		}
 	}
@@ -304,9 +311,11 @@ func TestLayoutVectors(t *testing.T) {
 		}
 		f, _ := create(t, tr)
 		at := func(p unsafe.Pointer) int { return int(uintptr(p) - uintptr(unsafe.Pointer(&f.data[0]))) }
-		if f.slotBytes != v.SlotBytes || f.threadBytes != v.ThreadBytes || f.observedAt != v.ObservedOffset || len(f.data) != v.FileBytes {
+		if f.slotBytes != v.SlotBytes || f.threadBytes != v.ThreadBytes || f.observedAt != v.ObservedOffset ||
+			len(f.data) != v.FileBytes {
 			t.Errorf("slot, thread, observed, file: %d %d %d %d, want %d %d %d %d",
-				f.slotBytes, f.threadBytes, f.observedAt, len(f.data), v.SlotBytes, v.ThreadBytes, v.ObservedOffset, v.FileBytes)
+				f.slotBytes, f.threadBytes, f.observedAt, len(f.data), v.SlotBytes, v.ThreadBytes, v.ObservedOffset,
+				v.FileBytes)
 		}
 		for i := range v.Threads {
 			if got := at(unsafe.Pointer(f.Thread(i))); got != v.ThreadOffsets[i] {
@@ -317,7 +326,8 @@ func TestLayoutVectors(t *testing.T) {
 					t.Errorf("thread %d, slot %d at %d, want %d", i, k, got, v.SlotOffsets[i][k])
 				}
 			}
-			if times := f.HandleTimes(i); (times != nil) != v.HandleTimes || times != nil && at(unsafe.Pointer(times)) != v.HandleTimesAt[i] {
+			if times := f.HandleTimes(i); (times != nil) != v.HandleTimes || times != nil &&
+				at(unsafe.Pointer(times)) != v.HandleTimesAt[i] {
 				t.Errorf("thread %d: handle times at %p, want %v", i, times, v.HandleTimesAt)
 			}
 			for p := range ErrorPlaces {

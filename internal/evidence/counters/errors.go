@@ -43,7 +43,8 @@ func (f *File) CountMessage(thread int, o trace.Operation, outcome Outcome, text
 			atomic.StoreUint64(count, 1) // last: a reader that sees the count sees the text
 			return
 		}
-		same := binary.LittleEndian.Uint32(p[8:]) == uint32(o) && binary.LittleEndian.Uint32(p[12:]) == uint32(outcome) &&
+		same := binary.LittleEndian.Uint32(p[8:]) == uint32(o) &&
+			binary.LittleEndian.Uint32(p[12:]) == uint32(outcome) &&
 			string(messageText(p)) == text
 		if same || place == ErrorPlaces-1 {
 			atomic.StoreUint64(count, *count+1)
@@ -87,7 +88,8 @@ func (f *File) Messages() []Message {
 	}
 	messages := make([]Message, 0, len(sums))
 	for k, n := range sums {
-		messages = append(messages, Message{Count: n, Operation: k.o, Outcome: min(max(k.outcome, 0), Outcomes-1), Text: k.text})
+		messages = append(messages, Message{Count: n, Operation: k.o, Outcome: min(max(k.outcome, 0), Outcomes-1),
+			Text: k.text})
 	}
 	sortMessages(messages)
 	return messages

@@ -150,7 +150,8 @@ func adoptLives(data []byte) (*Lives, error) {
 	}
 	threads, records := int(le.Uint32(data[16:])), le.Uint64(data[24:])
 	size := uint64(len(data))
-	if le.Uint32(data[20:]) != lifeBytes || records > size/lifeBytes || LivesBytes(threads, records) != size || le.Uint64(data[32:]) != size {
+	if le.Uint32(data[20:]) != lifeBytes || records > size/lifeBytes || LivesBytes(threads, records) != size ||
+		le.Uint64(data[32:]) != size {
 		return nil, fmt.Errorf("has %d bytes for %d threads and %d records", size, threads, records)
 	}
 	l := &Lives{data: data, threads: threads}

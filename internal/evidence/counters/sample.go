@@ -93,7 +93,8 @@ func Join(parts []Sample) Sample {
 	}
 	var all Sample
 	for _, p := range parts {
-		all.Attempted, all.Acknowledged = append(all.Attempted, p.Attempted...), append(all.Acknowledged, p.Acknowledged...)
+		all.Attempted, all.Acknowledged = append(all.Attempted, p.Attempted...), append(all.Acknowledged,
+			p.Acknowledged...)
 		all.HandleWaitNS, all.HandlesOpened = all.HandleWaitNS+p.HandleWaitNS, all.HandlesOpened+p.HandlesOpened
 		all.HandleTimes = joined(all.HandleTimes, p.HandleTimes)
 		all.LatenessMaxNS, all.StuckThreads = max(all.LatenessMaxNS, p.LatenessMaxNS), all.StuckThreads+p.StuckThreads

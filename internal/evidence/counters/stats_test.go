@@ -11,7 +11,8 @@ import (
 // The store's own counters stand in the header: they change neither the file's size nor what a
 // worker that knows nothing of them sees.
 func TestStatsStandInTheHeader(t *testing.T) {
-	operations := &trace.File{Operations: []trace.Operation{trace.Read}, Threads: []trace.Thread{{Entries: []trace.Entry{trace.MakeEntry(trace.Read, 0, 0, false)}}}}
+	operations := &trace.File{Operations: []trace.Operation{trace.Read},
+		Threads: []trace.Thread{{Entries: []trace.Entry{trace.MakeEntry(trace.Read, 0, 0, false)}}}}
 	name := filepath.Join(t.TempDir(), "counters")
 	conductor, err := Create(name, operations)
 	if err != nil {
@@ -34,7 +35,8 @@ func TestStatsStandInTheHeader(t *testing.T) {
 	worker.Thread(0).Attempted = 7
 	worker.SetStats(tooMany)
 	rounds, values := conductor.Stats(len(tooMany))
-	if rounds != 1 || len(values) != StatsMax || values[0] != 0.5 || !math.IsNaN(values[1]) || values[StatsMax-1] != StatsMax-0.5 {
+	if rounds != 1 || len(values) != StatsMax || values[0] != 0.5 || !math.IsNaN(values[1]) ||
+		values[StatsMax-1] != StatsMax-0.5 {
 		t.Errorf("after: %d, %v", rounds, values)
 	}
 	if conductor.Thread(0).Attempted != 7 || conductor.State() != NotBegun {

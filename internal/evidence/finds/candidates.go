@@ -68,7 +68,8 @@ func (c *checker) universe(begun []uint64) []uint64 {
 func (c *checker) answer(f *find, universe []uint64) {
 	query := c.amount(f)
 	if c.answers[query] == nil {
-		c.answers[query] = answers.New(c.Columns, c.Queries[query], uint64(len(universe)), func(k uint64) uint64 { return universe[k] })
+		c.answers[query] = answers.New(c.Columns, c.Queries[query], uint64(len(universe)),
+			func(k uint64) uint64 { return universe[k] })
 	}
 	c.answers[query].Find(f.entry.Index(), func(found answers.Found) {
 		if found.To-found.From > candidatesEach-len(f.about) {
@@ -118,7 +119,10 @@ func fillScans(keys keyval.KeyShape, scans []*stretch, universe []uint64) {
 	room := make([]byte, 0, keys.BytesMax()+8)
 	for _, index := range universe {
 		key := keys.Append(room[:0], index)
-		last, exact := slices.BinarySearchFunc(scans, key, func(s *stretch, key []byte) int { return bytes.Compare(s.from, key) })
+		last, exact := slices.BinarySearchFunc(scans, key, func(s *stretch,
+			key []byte) int {
+			return bytes.Compare(s.from, key)
+		})
 		for exact && last < len(scans) && bytes.Equal(scans[last].from, key) {
 			last++
 		}

@@ -48,7 +48,8 @@ func (s *simulated) step(i int) {
 		s.apply(t, e, index)
 	case 2:
 		if e.Operation() == trace.Scan {
-			f := counters.Find{Recorded: counters.MakeRecorded(0, 1, t.acknowledged, counters.OK, uint64(len(t.found))), Before: t.before, Found: t.found}
+			f := counters.Find{Recorded: counters.MakeRecorded(0, 1, t.acknowledged, counters.OK,
+				uint64(len(t.found))), Before: t.before, Found: t.found}
 			for k := range s.threads {
 				f.After = append(f.After, s.threads[k].attempted)
 			}
@@ -132,7 +133,8 @@ func TestScansThatSkipAreFound(t *testing.T) {
 		for i := range s.recorded {
 			_, finds := counters.CutFinds(s.file, i, s.recorded[i])
 			for _, f := range finds {
-				if e, index := s.file.Threads[i].EntryAt(f.Sequence()); e.Operation() == trace.Scan && len(f.Found) > 0 && f.Found[0] != index {
+				if e, index := s.file.Threads[i].EntryAt(f.Sequence()); e.Operation() == trace.Scan &&
+					len(f.Found) > 0 && f.Found[0] != index {
 					skipped++ // scans begin at loaded records
 				}
 			}

@@ -179,16 +179,20 @@ func untilOf(h *audit.History) (ns int64) {
 }
 
 func newKey(number int, clocks clocks, events []audit.HistoryEvent, untilNS int64) *key {
-	k := &key{number: number, clocks: clocks, events: events, untilNS: untilNS, writes: map[uint64]*write{}, lines: map[[2]int]*line{}, there: map[int]int64{}}
+	k := &key{number: number, clocks: clocks, events: events, untilNS: untilNS, writes: map[uint64]*write{},
+		lines: map[[2]int]*line{}, there: map[int]int64{}}
 	var deletes []*write
 	for i := range events {
 		e := &events[i]
-		k.search = k.search || e.Operation == trace.Delete || e.Operation == trace.CompareAndSwap || e.Operation == trace.Add
-		if e.Written == audit.NothingWritten || e.Outcome == counters.Conflict || e.Outcome == counters.Miss && e.Operation != trace.Delete {
+		k.search = k.search || e.Operation == trace.Delete || e.Operation == trace.CompareAndSwap ||
+			e.Operation == trace.Add
+		if e.Written == audit.NothingWritten || e.Outcome == counters.Conflict || e.Outcome == counters.Miss &&
+			e.Operation != trace.Delete {
 			continue
 		}
 		scale, _ := clocks.of(e)
-		w := &write{version: e.Written, event: e, scale: scale, begin: e.BeginNS - slackNS, effects: []effect{{everyone, never}}, lastRead: before, outcome: e.Outcome}
+		w := &write{version: e.Written, event: e, scale: scale, begin: e.BeginNS - slackNS,
+			effects: []effect{{everyone, never}}, lastRead: before, outcome: e.Outcome}
 		if w.acknowledged() != never {
 			w.seenBy(clocks, e)
 		}
@@ -256,7 +260,8 @@ func (k *key) check(h *audit.History, c *Consistency) (lateness []int64, told bo
 		}
 		if e.Read == counters.ObservedMiss {
 			c.Reads++
-			if !k.deletes && (!h.Deletes || e.EndNS < k.untilNS) && k.present(&e) { // later, a delete that is not recorded may have come
+			// later, a delete that is not recorded may have come
+			if !k.deletes && (!h.Deletes || e.EndNS < k.untilNS) && k.present(&e) {
 				c.Vanished++
 				told = true
 				example("vanished", e, 0)
@@ -308,6 +313,7 @@ func (k *key) ghost(h *audit.History, e *audit.HistoryEvent) bool {
 // it.
 func (k *key) otherSince(w *write, e *audit.HistoryEvent) bool {
 	return slices.ContainsFunc(k.events, func(o audit.HistoryEvent) bool {
-		return o.Read < counters.ObservedLowest && o.Read != w.version && k.clocks.before(w.event, &o) && k.clocks.before(&o, e)
+		return o.Read < counters.ObservedLowest && o.Read != w.version && k.clocks.before(w.event, &o) &&
+			k.clocks.before(&o, e)
 	})
 }

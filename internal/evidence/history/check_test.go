@@ -98,7 +98,8 @@ func simulate(r *rand.Rand, s store, threads, each int, reads float64) *audit.Hi
 		h.UntilNS[thread] = math.MaxInt64
 		now := int64(r.IntN(50_000))
 		for sequence := range each {
-			e := audit.HistoryEvent{Index: 7, Thread: thread, Sequence: uint64(sequence), Operation: trace.Read, BeginNS: now,
+			e := audit.HistoryEvent{Index: 7, Thread: thread, Sequence: uint64(sequence), Operation: trace.Read,
+				BeginNS: now,
 				Written: audit.NothingWritten, Read: audit.NothingRead}
 			now += 2_000 + int64(r.ExpFloat64()*20_000)
 			e.EndNS = now
@@ -321,8 +322,10 @@ func anyOrder(h *audit.History, events []audit.HistoryEvent) bool {
 	return try(0, len(events))
 }
 
-func event(thread int, operation trace.Operation, begin, end int64, read, written uint64, outcome counters.Outcome) audit.HistoryEvent {
-	return audit.HistoryEvent{Index: 7, Thread: thread, Operation: operation, BeginNS: begin, EndNS: end, Read: read, Written: written, Outcome: outcome}
+func event(thread int, operation trace.Operation, begin, end int64, read, written uint64,
+	outcome counters.Outcome) audit.HistoryEvent {
+	return audit.HistoryEvent{Index: 7, Thread: thread, Operation: operation, BeginNS: begin, EndNS: end,
+		Read: read, Written: written, Outcome: outcome}
 }
 
 func check(events ...audit.HistoryEvent) *Consistency {
@@ -361,8 +364,10 @@ func TestKinds(t *testing.T) {
 		"new, then old, while both are written": {check(put(0, 9e6, v(1), counters.OK), read(1e6, 2e6, v(1)), read(3e6, 4e6, 0)), Consistency{Stale: 1}},
 	} {
 		g := c.got
-		if g.LostUpdates != c.want.LostUpdates || g.Stale != c.want.Stale || g.Vanished != c.want.Vanished || g.Ghosts != c.want.Ghosts ||
-			g.FailedReads != c.want.FailedReads || g.CameLater != c.want.CameLater || g.Unordered != c.want.Unordered || g.Undecided != 0 {
+		if g.LostUpdates != c.want.LostUpdates || g.Stale != c.want.Stale || g.Vanished != c.want.Vanished ||
+			g.Ghosts != c.want.Ghosts ||
+			g.FailedReads != c.want.FailedReads || g.CameLater != c.want.CameLater ||
+			g.Unordered != c.want.Unordered || g.Undecided != 0 {
 			t.Errorf("%s: %+v", name, *g)
 		}
 	}

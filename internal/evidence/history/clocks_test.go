@@ -30,12 +30,14 @@ func TestClocksThatAreWrong(t *testing.T) {
 			now += took
 		}
 		read := func(thread int, version uint64, took int64) {
-			add(thread, audit.HistoryEvent{Operation: trace.Read, Sequence: uint64(len(h.Events)), Read: version, Written: audit.NothingWritten}, took)
+			add(thread, audit.HistoryEvent{Operation: trace.Read, Sequence: uint64(len(h.Events)), Read: version,
+				Written: audit.NothingWritten}, took)
 		}
 		write := func(thread int, took int64) (version uint64) {
 			sequence := uint64(len(h.Events))
 			version = keyval.Version(1, thread, sequence)
-			add(thread, audit.HistoryEvent{Operation: trace.Update, Sequence: sequence, Read: audit.NothingRead, Written: version}, took)
+			add(thread, audit.HistoryEvent{Operation: trace.Update, Sequence: sequence, Read: audit.NothingRead,
+				Written: version}, took)
 			return version
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "operations") {
@@ -134,7 +136,8 @@ func TestKindsOfTwoClocks(t *testing.T) {
 		{"new, then old, of what another wrote", []audit.HistoryEvent{put(0, 0, v(1)), put(0, 2e6, v(2)), read(2, 4e6, v(2)), read(3, 6e6, v(1))},
 			Consistency{Stale: 1, LateMaxNS: 1e6}},
 		{"in another order by each agent", []audit.HistoryEvent{put(0, 0, v(1)), put(3, 0, keyval.Version(phase, 3, 1)),
-			read(0, 2e6, keyval.Version(phase, 3, 1)), read(0, 4e6, v(1)), read(2, 2e6, v(1)), read(2, 4e6, keyval.Version(phase, 3, 1))}, Consistency{Unordered: 1}},
+			read(0, 2e6, keyval.Version(phase, 3, 1)), read(0, 4e6, v(1)), read(2, 2e6, v(1)), read(2, 4e6,
+				keyval.Version(phase, 3, 1))}, Consistency{Unordered: 1}},
 		{"nothing after one agent's write", []audit.HistoryEvent{put(0, 0, v(1)), read(1, 2e6, audit.Absent)}, Consistency{Vanished: 1}},
 		{"nothing after another's", []audit.HistoryEvent{put(0, 0, v(1)), read(2, 2e6, audit.Absent)}, Consistency{}},
 		{"one agent's version before its write", []audit.HistoryEvent{read(1, 0, v(1)), put(0, 2e6, v(1))}, Consistency{Ghosts: 1}},
@@ -145,12 +148,15 @@ func TestKindsOfTwoClocks(t *testing.T) {
 		{"another agent wrote in between", []audit.HistoryEvent{write(0, trace.Add, 0, v(1)), write(2, trace.Delete, 0, audit.Absent), write(1, trace.Add, 2e6, v(2))},
 			Consistency{}},
 	} {
-		h := &audit.History{Number: phase, Events: c.events, UntilNS: []int64{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}}
+		h := &audit.History{Number: phase, Events: c.events, UntilNS: []int64{math.MaxInt64, math.MaxInt64,
+			math.MaxInt64, math.MaxInt64}}
 		h.OnClock(0, 2, 1, 0, 1e9)
 		h.OnClock(2, 2, 2, 0, 1e9)
 		g := Check(h)
-		if g.LostUpdates != c.want.LostUpdates || g.Stale != c.want.Stale || g.Vanished != c.want.Vanished || g.Ghosts != c.want.Ghosts ||
-			g.Unordered != c.want.Unordered || g.Undecided != 0 || c.want.LateMaxNS != 0 && g.LateMaxNS != c.want.LateMaxNS {
+		if g.LostUpdates != c.want.LostUpdates || g.Stale != c.want.Stale || g.Vanished != c.want.Vanished ||
+			g.Ghosts != c.want.Ghosts ||
+			g.Unordered != c.want.Unordered || g.Undecided != 0 || c.want.LateMaxNS != 0 &&
+			g.LateMaxNS != c.want.LateMaxNS {
 			t.Errorf("%s: %+v", c.name, *g)
 		}
 	}

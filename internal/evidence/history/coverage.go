@@ -36,7 +36,8 @@ func (k *key) cover(c *Consistency) {
 			continue
 		}
 		at, _ := slices.BinarySearch(reads, end)
-		if at < len(reads) && ends[reads[at]] < k.untilNS && (i == len(byBegin)-1 || byBegin[i+1].begin > ends[reads[at]]) {
+		if at < len(reads) && ends[reads[at]] < k.untilNS && (i == len(byBegin)-1 ||
+			byBegin[i+1].begin > ends[reads[at]]) {
 			c.Covered++
 		}
 	}

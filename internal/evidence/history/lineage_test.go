@@ -90,7 +90,8 @@ func TestLostUpdatesAreThoseThatTheCartDoesNotContain(t *testing.T) {
 			continue
 		}
 		all, lost := uint64(done), uint64(done-kept)
-		if u.Keys != 1 || u.Undecided != 0 || fate != (Fate{all, lost, 3 * all, 3 * lost}) || u.Done+u.Atomic.Done != all {
+		if u.Keys != 1 || u.Undecided != 0 || fate != (Fate{all, lost, 3 * all, 3 * lost}) ||
+			u.Done+u.Atomic.Done != all {
 			t.Fatalf("seed %d: %+v of %d updates, %d of them kept: %+v", seed, c, done, kept, u)
 		}
 		if (lost > 0) != (u.Example != nil) {
@@ -119,7 +120,8 @@ func TestLineageIsNotJudged(t *testing.T) {
 	}{
 		"a write without a read": {func(h *audit.History, _ *uint64) { h.Events[0].Read = audit.NothingRead }, 0},
 		"a delete": {func(h *audit.History, _ *uint64) {
-			h.Events = append(h.Events, audit.HistoryEvent{Index: 7, Operation: trace.Delete, Written: audit.Absent, Sequence: 1000})
+			h.Events = append(h.Events, audit.HistoryEvent{Index: 7, Operation: trace.Delete, Written: audit.Absent,
+				Sequence: 1000})
 		}, 0},
 		"no write":               {func(h *audit.History, _ *uint64) { h.Events = h.Events[:1] }, 0},
 		"an incomplete history":  {func(h *audit.History, _ *uint64) { h.UntilNS[2] = 100 }, 1},
@@ -146,9 +148,11 @@ func TestFailedUpdatesAreNotCounted(t *testing.T) {
 	version := func(thread int) uint64 { return keyval.Version(phase, thread, 1) }
 	h := &audit.History{Number: phase, UntilNS: []int64{math.MaxInt64, math.MaxInt64}, Events: []audit.HistoryEvent{
 		{Index: 7, Operation: trace.Read, Written: audit.NothingWritten, Request: 2},
-		{Index: 7, Sequence: 1, Operation: trace.Update, Read: audit.NothingRead, Written: version(0), Request: 2, Outcome: counters.Timeout},
+		{Index: 7, Sequence: 1, Operation: trace.Update, Read: audit.NothingRead, Written: version(0), Request: 2,
+			Outcome: counters.Timeout},
 		{Index: 7, Thread: 1, Operation: trace.Read, Read: version(0), Written: audit.NothingWritten, Request: 2},
-		{Index: 7, Thread: 1, Sequence: 1, Operation: trace.Update, Read: audit.NothingRead, Written: version(1), Request: 2},
+		{Index: 7, Thread: 1, Sequence: 1, Operation: trace.Update, Read: audit.NothingRead, Written: version(1),
+			Request: 2},
 	}}
 	if u := NewLineages(h).Check([]uint64{version(1)}, nil); u.Done != 1 || u.Lost != 0 || u.Keys != 1 {
 		t.Errorf("%+v", u)

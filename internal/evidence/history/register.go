@@ -85,7 +85,8 @@ var register = porcupine.Model{
 	Step: func(s, in, _ any) (bool, any) {
 		held, o := s.(state), in.(step)
 		if !o.certain { // it may never have happened: then the search puts it last, where nothing reads it
-			if o.operation == trace.CompareAndSwap && held.known && held.version != o.read || o.written == audit.NothingWritten {
+			if o.operation == trace.CompareAndSwap && held.known && held.version != o.read ||
+				o.written == audit.NothingWritten {
 				return true, held
 			}
 			return true, state{true, o.written}
@@ -129,7 +130,8 @@ func (k *key) operations() (all []porcupine.Operation) {
 			break
 		}
 		sure := (e.Outcome == counters.OK || e.Outcome == counters.Miss) && e.EndNS < cut
-		writes := e.Written != audit.NothingWritten && e.Outcome != counters.Conflict && (e.Outcome != counters.Miss || e.Operation == trace.Delete)
+		writes := e.Written != audit.NothingWritten && e.Outcome != counters.Conflict &&
+			(e.Outcome != counters.Miss || e.Operation == trace.Delete)
 		reads := e.Read < counters.ObservedLowest || e.Read == counters.ObservedMiss
 		if e.Operation == trace.CompareAndSwap && writes && reads {
 			add(e, step{e.Operation, e.Read, e.Written, sure})

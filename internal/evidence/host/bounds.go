@@ -39,10 +39,16 @@ func kernelTickSeconds() float64 {
 // ms:
 //
 //   - idle, iowait and steal are cut off to clock ticks, each once for the whole machine: 3 clock ticks;
-//   - the trial's CPU time is the sum of k numbers cut off to clock ticks: user and system of each of its processes and, but for the conductor,
-//     the two of its children that ended: k clock ticks, k = 4·(processes of the worker and the servers) + 2;
-//   - the time of a thread that runs is brought up to date at each kernel tick, and at most n run at once: n kernel ticks;
-//   - a kernel that goes on ticking on idle CPUs (nohz=off) counts idle time as a whole kernel tick for what it meets: n kernel ticks;
+//
+// - the trial's CPU time is the sum of k numbers cut off to clock ticks: user and system of each of
+// its processes and, but for the conductor,
+//
+//	the two of its children that ended: k clock ticks, k = 4·(processes of the worker and the servers) + 2;
+//
+// - the time of a thread that runs is brought up to date at each kernel tick, and at most n run at
+// once: n kernel ticks;
+// - a kernel that goes on ticking on idle CPUs (nohz=off) counts idle time as a whole kernel tick
+// for what it meets: n kernel ticks;
 //   - the readings are not made in one moment. Meanwhile n CPUs go on: n times what each of the two readings took.
 //
 // Busy time that was counted, rather than left over by idle time, is a second view of the same. It

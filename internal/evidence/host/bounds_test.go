@@ -69,7 +69,8 @@ func TestBoundsOfAShortPhase(t *testing.T) {
 // What a slow reading took widens the bounds, and so do a server's processes.
 func TestBoundsGrowWithWhatIsNotKnown(t *testing.T) {
 	of := func(cut int, took float64) *Bounds {
-		return foreignBounds(&machineTime{cpus: 4, cut: cut, took: took}, &machineTime{cpus: 4, cut: cut, took: took, busy: 0.4, idle: 0.4}, 0.2, 0.004)
+		return foreignBounds(&machineTime{cpus: 4, cut: cut, took: took}, &machineTime{cpus: 4, cut: cut,
+			took: took, busy: 0.4, idle: 0.4}, 0.2, 0.004)
 	}
 	least := of(6, 0).Least
 	if slow := of(6, 0.01).Least; math.Abs(least-slow-0.1) > 1e-9 {
@@ -144,7 +145,8 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 				}
 			}
 			tick := func(micros int) float64 { return float64(micros/10_000) / 100 }
-			m := &machineTime{cpus: cpus, cut: 6, idle: tick(sums[idle]), trial: tick(sums[worker]) + tick(sums[conductor])}
+			m := &machineTime{cpus: cpus, cut: 6, idle: tick(sums[idle]),
+				trial: tick(sums[worker]) + tick(sums[conductor])}
 			m.busy = tick(sums[worker] + sums[conductor] + sums[others])
 			return m
 		}

@@ -17,7 +17,9 @@ const (
 
 // Series is one thing that is measured beside the rate of operations.
 type Series struct {
-	Name    string // "worker.run_wait": whose, then what; in record.Sample.Resources, in reports and on the command line
+	// Name: "worker.run_wait": whose, then what; in record.Sample.Resources, in reports and on the
+	// command line.
+	Name    string
 	Unit    string // of the value: "B", "B/s", "1/s", "cores", "share", "ms"; "" for a number of things
 	Kind    Kind
 	Meaning string // half a sentence, for a reader of the report

@@ -88,7 +88,8 @@ func DiskUse(directory string) (bytes, files uint64, err error) {
 					}
 					linked[id] = true
 				}
-				bytes += uint64(stat.Blocks) * 512 // st_blocks is in units of 512 bytes whatever the file system's block: stat(3type)
+				// st_blocks is in units of 512 bytes whatever the file system's block: stat(3type)
+				bytes += uint64(stat.Blocks) * 512
 				if info.Mode().IsRegular() {
 					files++
 				}

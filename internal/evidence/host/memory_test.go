@@ -199,7 +199,8 @@ func TestVersion2Counts(t *testing.T) {
 		}
 	}
 	c := g.counts()
-	if got := []uint64{number(c.used), number(c.peak), number(c.cache), number(c.hits), number(c.kills)}; !slices.Equal(got, []uint64{100, 200, 60, 8, 2}) {
+	if got := []uint64{number(c.used), number(c.peak), number(c.cache), number(c.hits),
+		number(c.kills)}; !slices.Equal(got, []uint64{100, 200, 60, 8, 2}) {
 		t.Errorf("read %v", got)
 	}
 }

@@ -92,7 +92,8 @@ func residentBytes(f *os.File, size int64) (uint64, error) {
 	defer unix.Munmap(mapped)
 	page := os.Getpagesize()
 	in := make([]byte, (int(size)+page-1)/page)
-	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mapped[0])), uintptr(size), uintptr(unsafe.Pointer(&in[0]))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mapped[0])), uintptr(size),
+		uintptr(unsafe.Pointer(&in[0]))); errno != 0 {
 		return 0, fmt.Errorf("asking what of %s is in memory: %w", f.Name(), errno)
 	}
 	var pages uint64

@@ -194,7 +194,8 @@ func TestForeignLoad(t *testing.T) {
 		if i.Foreign == nil || i.Steal == nil {
 			t.Fatal("not measured")
 		}
-		return *i.CPUSeconds, after.machine.trial - before.machine.trial, *i.Foreign * (after.machine.all - before.machine.all)
+		return *i.CPUSeconds, after.machine.trial - before.machine.trial,
+			*i.Foreign * (after.machine.all - before.machine.all)
 	}
 	works := func(c *child) func() {
 		return func() {
@@ -208,7 +209,8 @@ func TestForeignLoad(t *testing.T) {
 	if cpu, trial, _ := measure(worker.Process.Pid, works(worker)); cpu < most*busy.Seconds() || trial < cpu-0.001 {
 		t.Errorf("a worker that used %v: worker %.2f s, trial %.2f s", busy, cpu, trial)
 	}
-	if cpu, trial, foreign := measure(idle.Process.Pid, works(other)); cpu > 0.05 || trial > 0.2 || foreign < most*busy.Seconds()/2 {
+	if cpu, trial, foreign := measure(idle.Process.Pid, works(other)); cpu > 0.05 || trial > 0.2 ||
+		foreign < most*busy.Seconds()/2 {
 		t.Errorf("a foreign process used %v: worker %.2f s, trial %.2f s, foreign %.2f s", busy, cpu, trial, foreign)
 	}
 	if cpu, trial, _ := measure(idle.Process.Pid, func() { compute(busy) }); cpu > 0.05 || trial < most*busy.Seconds() {
@@ -228,7 +230,8 @@ func TestNotMeasured(t *testing.T) {
 	c.Wait()
 	s := NewSampler(filepath.Join(t.TempDir(), "nowhere"), c.Process.Pid)
 	u := s.Sample()
-	if u.CPUSeconds != nil || u.RSSBytes != nil || u.HostReadBytes != nil || u.MajorFaults != nil || u.DiskBytes != nil || u.Files != nil {
+	if u.CPUSeconds != nil || u.RSSBytes != nil || u.HostReadBytes != nil || u.MajorFaults != nil ||
+		u.DiskBytes != nil || u.Files != nil {
 		t.Errorf("a process that has ended was measured: %+v", u)
 	}
 	if i := u.Since(u); i.CPUSeconds != nil || i.Foreign != nil || i.Steal != nil {

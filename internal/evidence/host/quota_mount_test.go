@@ -60,7 +60,8 @@ func TestQuotaMountIsFullAtItsSizeAndGoesAway(t *testing.T) {
 			if err := q.Unmount(); err != nil {
 				t.Fatal(err)
 			}
-			if entries, err := os.ReadDir(directory); err != nil || len(entries) > 0 || len(mountsBelow(t, directory)) > 0 {
+			if entries, err := os.ReadDir(directory); err != nil || len(entries) > 0 ||
+				len(mountsBelow(t, directory)) > 0 {
 				t.Errorf("left: %v, %v", entries, err)
 			}
 			if err := file.Close(); err != nil {

@@ -40,7 +40,8 @@ func TestRest_reads_the_kernels_files(t *testing.T) {
 	}
 	write("MemTotal: 1000 kB\nDirty: 24 kB\nWriteback: 8 kB\n")
 	rest := newRest(r, "")
-	if left := rest.Look(); left.DirtyBytes == nil || *left.DirtyBytes != 32<<10 || left.Queue != nil || left.CPU != nil {
+	if left := rest.Look(); left.DirtyBytes == nil || *left.DirtyBytes != 32<<10 || left.Queue != nil ||
+		left.CPU != nil {
 		t.Errorf("%+v", left)
 	}
 	real := NewRest(t.TempDir())

@@ -10,10 +10,12 @@ import (
 // Usage is what the processes of a trial have used since they began, and what stands on the disk:
 // one reading of [Sampler.Sample]. A nil pointer: not measured.
 type Usage struct {
-	At             time.Time
-	CPUSeconds     *float64 // of the worker and the processes below it, all threads
-	RSSBytes       *uint64  // of the worker and the processes below it, now; what several workers map is in it once
-	HostWriteBytes *uint64  // what they caused to be sent to the storage layer: /proc/PID/io write_bytes; nil as well after [Sampler.IgnoreWrites]
+	At         time.Time
+	CPUSeconds *float64 // of the worker and the processes below it, all threads
+	RSSBytes   *uint64  // of the worker and the processes below it, now; what several workers map is in it once
+	// what they caused to be sent to the storage layer: /proc/PID/io write_bytes; nil as well after
+	// [Sampler.IgnoreWrites]
+	HostWriteBytes *uint64
 	HostReadBytes  *uint64
 	MajorFaults    *uint64
 
@@ -217,7 +219,8 @@ func (s *Sampler) processes(u *Usage) {
 	}
 	t := stat.CPUTotal
 	// Guest time is in User already.
-	m := machineTime{idle: t.Idle, waited: t.Iowait, cpus: len(stat.CPU), busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
+	m := machineTime{idle: t.Idle, waited: t.Iowait, cpus: len(stat.CPU),
+		busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
 	m.all = m.busy + t.Idle + t.Iowait + t.Steal
 	const own, withChildren = 2, 4 // user and system, and the same of children
 	// Not what ran below the conductor: the worker does, and would count twice once it is waited

@@ -22,9 +22,9 @@ type Servers struct {
 	Why  string // why what they use is not known; "": it is, and PIDs are all of them
 }
 
-// FindServers looks for the processes that listen at endpoints ("host:port", or the path of a Unix socket). What they use is
-// known only if something listens at each of the endpoints on this machine, and is not known to
-// pass on to others what it hears.
+// FindServers looks for the processes that listen at endpoints ("host:port", or the path of a Unix
+// socket). What they use is known only if something listens at each of the endpoints on this machine,
+// and is not known to pass on to others what it hears.
 func FindServers(endpoints []string) Servers {
 	var found Servers
 	at, all := listeners(endpoints)
@@ -64,9 +64,11 @@ func nameOf(pid int) string {
 // ServerUse is what the servers' processes, and those below them, have used since they began. A nil
 // pointer: not measured.
 type ServerUse struct {
-	CPUSeconds     float64
-	RSSBytes       uint64  // of one process now; of several as it was last read: what they share is in it once
-	SharedWhy      string  // why what processes share is in RSSBytes once for each, but for shared memory (RssShmem); "": it is in it once
+	CPUSeconds float64
+	RSSBytes   uint64 // of one process now; of several as it was last read: what they share is in it once
+	// SharedWhy: why what processes share is in RSSBytes once for each, but for shared memory
+	// (RssShmem); "": it is in it once.
+	SharedWhy      string
 	HostWriteBytes *uint64 // as in [Usage]; nil as well for processes of another user
 	HostReadBytes  *uint64
 }
@@ -127,7 +129,8 @@ func writesElsewhere(proc procfs.FS, pid int, device uint64) (string, error) {
 func writtenOn(process procfs.Proc, descriptor string, device uint64) (string, error) {
 	link := filepath.Join("/proc", strconv.Itoa(process.PID), "fd", descriptor)
 	var open unix.Stat_t
-	if err := unix.Stat(link, &open); err != nil || open.Mode&unix.S_IFMT != unix.S_IFREG || uint64(open.Dev) == device {
+	if err := unix.Stat(link, &open); err != nil || open.Mode&unix.S_IFMT != unix.S_IFREG ||
+		uint64(open.Dev) == device {
 		return "", err
 	}
 	info, err := process.FDInfo(descriptor)

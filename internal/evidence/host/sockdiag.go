@@ -110,7 +110,8 @@ func eachUnixSocket(visit func(unixSocket)) error {
 		if len(message) < unixMessageBytes {
 			return
 		}
-		s := unixSocket{inode: native.Uint32(message[unixInodeAt:]), accepts: message[2] == tcpListen, isConnected: message[2] == tcpEstablished}
+		s := unixSocket{inode: native.Uint32(message[unixInodeAt:]), accepts: message[2] == tcpListen,
+			isConnected: message[2] == tcpEstablished}
 		eachAttribute(message[unixMessageBytes:], func(kind uint16, what []byte) {
 			switch {
 			case kind == unixName:
@@ -157,7 +158,8 @@ func askSockets(kind uint16, asked []byte, visit func(message []byte)) error {
 	native.PutUint32(request, uint32(cap(request)))
 	native.PutUint16(request[4:], kind)
 	native.PutUint16(request[6:], linux.NLM_F_REQUEST|linux.NLM_F_DUMP)
-	if err := unix.Sendto(socket, append(request, asked...), 0, &linux.SockaddrNetlink{Family: linux.AF_NETLINK}); err != nil {
+	if err := unix.Sendto(socket, append(request, asked...), 0,
+		&linux.SockaddrNetlink{Family: linux.AF_NETLINK}); err != nil {
 		return fmt.Errorf("ask sock_diag: %w", err)
 	}
 	answer := make([]byte, 64<<10)
@@ -195,7 +197,8 @@ func askSockets(kind uint16, asked []byte, visit func(message []byte)) error {
 func (s *tcpSocket) readInfo(kind uint16, what []byte) {
 	if kind == diagInfo && len(what) >= tcpInfoBytesLeast {
 		native := binary.NativeEndian
-		s.asked, s.rttMicros, s.retransmits = true, native.Uint32(what[tcpRTTAt:]), native.Uint32(what[tcpRetransmitsAt:])
+		s.asked, s.rttMicros, s.retransmits =
+			true, native.Uint32(what[tcpRTTAt:]), native.Uint32(what[tcpRetransmitsAt:])
 	}
 }
 

@@ -104,7 +104,8 @@ func sleptNS() int64 {
 	least := int64(1) << 62
 	for range 2 { // the smaller one is that with less time between its readings
 		var boot, monotonic unix.Timespec
-		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic) != nil || unix.ClockGettime(linux.CLOCK_BOOTTIME, &boot) != nil {
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic) != nil || unix.ClockGettime(linux.CLOCK_BOOTTIME,
+			&boot) != nil {
 			return 0
 		}
 		least = min(least, boot.Nano()-monotonic.Nano())

@@ -52,7 +52,8 @@ const (
 	// connectionsRarity is less, so that a leak has the second in which it began also where there are
 	// 10,000 connections.
 	connectionsRarity = 20
-	schedulePeriod    = 900 * time.Millisecond // a little less than a second, so that samples of a second never miss a turn
+	// a little less than a second, so that samples of a second never miss a turn
+	schedulePeriod = 900 * time.Millisecond
 )
 
 // due runs read if its time has come.
@@ -125,7 +126,8 @@ func (s *Sampler) BeginResources(u Usage) {
 	t := &s.telemetry
 	clear(t.baseline)
 	again := func() {
-		t.seconds, t.threads, t.files, t.sockets, t.serverFds = schedule{}, schedule{}, schedule{}, schedule{}, schedule{}
+		t.seconds, t.threads, t.files, t.sockets, t.serverFds = schedule{}, schedule{}, schedule{}, schedule{},
+			schedule{}
 	}
 	again()
 	t.seen, t.threadly = nil, threadCounts{}

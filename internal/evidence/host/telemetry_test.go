@@ -304,7 +304,8 @@ func TestCatalogue(t *testing.T) {
 	own.BeginResources(u)
 	later := own.Sample()
 	later.At = later.At.Add(time.Second)
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(own.Resources(later))), slices.Collect(maps.Keys(own.NotMeasured()))) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(own.Resources(later))),
+		slices.Collect(maps.Keys(own.NotMeasured()))) {
 		if !seen[name] {
 			t.Errorf("%s is not in the catalogue", name)
 		}
@@ -419,7 +420,8 @@ func TestConnectionsTellOfTheirPath(t *testing.T) {
 	if why := s.NotMeasured()[WorkerConnections]; why != "" {
 		t.Skip("connections can't be listed here: ", why)
 	}
-	if resources[WorkerConnections] != 1 || resources[NetworkRTT] <= 0 || resources[NetworkRTTMax] < resources[NetworkRTT] {
+	if resources[WorkerConnections] != 1 || resources[NetworkRTT] <= 0 ||
+		resources[NetworkRTTMax] < resources[NetworkRTT] {
 		t.Errorf("%v", resources)
 	}
 	if link := s.telemetry.connections.link; link == "" {

@@ -35,7 +35,8 @@ func (t *telemetry) readThreads(v values, pids []int) {
 			if err != nil {
 				continue
 			}
-			counts := threadCounts{voluntary: status.VoluntaryCtxtSwitches, involuntary: status.NonVoluntaryCtxtSwitches}
+			counts := threadCounts{voluntary: status.VoluntaryCtxtSwitches,
+				involuntary: status.NonVoluntaryCtxtSwitches}
 			if s, err := thread.Schedstat(); err == nil {
 				counts.waitedNS = s.WaitingNanoseconds
 			} else if errors.Is(err, fs.ErrNotExist) {

@@ -93,7 +93,8 @@ func (t Throttling) Since(earlier Throttling) Throttled {
 				continue // a CPU came meanwhile
 			}
 			*d.HeatEvents = max(*d.HeatEvents, now.events-before.events)
-			if seconds := difference(now.seconds, before.seconds); seconds != nil && (d.HeatSeconds == nil || *seconds > *d.HeatSeconds) {
+			if seconds := difference(now.seconds, before.seconds); seconds != nil && (d.HeatSeconds == nil ||
+				*seconds > *d.HeatSeconds) {
 				d.HeatSeconds = seconds
 			}
 		}
@@ -149,7 +150,9 @@ func cpuQuota(r roots, pid int) (cpus float64) {
 			text = readString(filepath.Join(group, "cpu.cfs_quota_us")) + " " + readString(filepath.Join(group, "cpu.cfs_period_us"))
 		}
 		var quota, period float64
-		if n, _ := fmt.Sscan(text, &quota, &period); n == 2 && quota > 0 && period > 0 && (cpus == 0 || quota/period < cpus) { // "max" and -1: none
+		n, _ := fmt.Sscan(text, &quota, &period)
+		limited := n == 2 && quota > 0 && period > 0 // "max" and -1: none
+		if limited && (cpus == 0 || quota/period < cpus) {
 			cpus = quota / period
 		}
 	}

@@ -132,7 +132,8 @@ func TestHeat(t *testing.T) {
 	before = s.Throttling()
 	put(3, "core_throttle_total_time_ms", 1100)
 	put(3, "package_throttle_total_time_ms", 2700)
-	if d := s.Throttling().Since(before); *d.HeatEvents != 0 || d.HeatSeconds == nil || math.Abs(*d.HeatSeconds-0.7) > 1e-9 {
+	if d := s.Throttling().Since(before); *d.HeatEvents != 0 || d.HeatSeconds == nil ||
+		math.Abs(*d.HeatSeconds-0.7) > 1e-9 {
 		t.Errorf("a package that slowed down for 0.7 s: %+v", d)
 	}
 }

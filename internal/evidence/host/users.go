@@ -10,7 +10,8 @@ import (
 )
 
 // Users tells which other programs use the CPU. It sees processes that live from one look to the next,
-// with the children that they waited for; what else begins and ends in between is in no answer. It is not safe for concurrent use.
+// with the children that they waited for; what else begins and ends in between is in no answer. It
+// is not safe for concurrent use.
 type Users struct {
 	roots roots
 	at    time.Time
@@ -53,7 +54,10 @@ func (u *Users) Largest(most int) (largest []User) {
 			largest = append(largest, User{name, cpus})
 		}
 	}
-	slices.SortFunc(largest, func(a, b User) int { return cmp.Or(cmp.Compare(b.CPUs, a.CPUs), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(largest, func(a, b User) int {
+		return cmp.Or(cmp.Compare(b.CPUs, a.CPUs), cmp.Compare(a.Name,
+			b.Name))
+	})
 	return largest[:min(len(largest), most)]
 }
 

@@ -39,7 +39,8 @@ func TestFind(t *testing.T) {
 	if c := kept(t)(q, Power); c != nil {
 		t.Fatalf("nothing was saved, found %+v", c)
 	}
-	find := kept(t, Proof{Question: q, Kind: Power, Rig: 1, Kept: true, Cuts: 200}, Proof{Question: q, Kind: Power, Rig: 1, Kept: true, Cuts: 20})
+	find := kept(t, Proof{Question: q, Kind: Power, Rig: 1, Kept: true, Cuts: 200}, Proof{Question: q, Kind: Power,
+		Rig: 1, Kept: true, Cuts: 20})
 	if c := find(q, Power); c == nil || c.Cuts != 200 || len(c.Differs) > 0 || c.Text() != "proved by 200 cuts on ext4" {
 		t.Errorf("the proof by more cuts is lost: %+v", c)
 	}
@@ -96,7 +97,8 @@ func TestFindNames(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) { // two programs of which nothing is known are not the same
 		q := asked()
 		q.Program = ""
-		if c := kept(t, Proof{Question: q, Kind: Power, Kept: true, Cuts: 200})(q, Power); c == nil || !slices.Equal(c.Differs, []string{OtherProgram}) {
+		if c := kept(t, Proof{Question: q, Kind: Power, Kept: true, Cuts: 200})(q, Power); c == nil ||
+			!slices.Equal(c.Differs, []string{OtherProgram}) {
 			t.Errorf("found %+v", c)
 		}
 	})
@@ -109,14 +111,16 @@ func TestFindRefutations(t *testing.T) {
 		q.Class = class
 		return q
 	}
-	find := kept(t, Proof{Question: of(store.D1), Kind: Kill, Cuts: 10, Broken: 7}, Proof{Question: of(store.D1), Kind: Kill, Kept: true, Cuts: 1000},
+	find := kept(t, Proof{Question: of(store.D1), Kind: Kill, Cuts: 10, Broken: 7}, Proof{Question: of(store.D1),
+		Kind: Kill, Kept: true, Cuts: 1000},
 		Proof{Question: of(store.D3), Kind: Kill, Kept: true, Cuts: 1000})
 	for class, refuted := range map[store.Durability]bool{store.D1: true, store.D3: true, store.D2: false} {
 		if c := find(of(class), Kill); (c != nil && !c.Kept) != refuted {
 			t.Errorf("kills refuted D1, and say of %s: %+v", class, c)
 		}
 	}
-	find = kept(t, Proof{Question: of(store.D3), Kind: Kill, Cuts: 10, Broken: 1}, Proof{Question: of(store.D1), Kind: Kill, Kept: true, Cuts: 50})
+	find = kept(t, Proof{Question: of(store.D3), Kind: Kill, Cuts: 10, Broken: 1}, Proof{Question: of(store.D1),
+		Kind: Kill, Kept: true, Cuts: 50})
 	if c := find(of(store.D1), Kill); c == nil || !c.Kept {
 		t.Errorf("what kills refuted in D3 alone is refuted in D1, too: %+v", c)
 	}
@@ -133,7 +137,8 @@ func TestFindByKindOfCut(t *testing.T) {
 	several.Servers = 3
 	strict := q
 	strict.FileSystem = "posix"
-	find := kept(t, Proof{Question: q, Kind: Power, Kept: true, Cuts: 200}, Proof{Question: strict, Kind: Power, Strict: true, Cuts: 3, Broken: 1},
+	find := kept(t, Proof{Question: q, Kind: Power, Kept: true, Cuts: 200}, Proof{Question: strict, Kind: Power,
+		Strict: true, Cuts: 3, Broken: 1},
 		Proof{Question: q, Kind: Power, Kept: true, Cuts: 400, Sector: 4096}, Proof{Question: q, Kind: Power, Cuts: 4, Fault: "enospc"})
 	if c := find(q, Power); c == nil || !c.Kept || c.Cuts != 200 {
 		t.Errorf("the strict file system, larger sectors or faults decide: %+v", c)

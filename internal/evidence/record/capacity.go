@@ -89,11 +89,13 @@ const clientLateShare = 0.1
 
 // Seen is what the step saw of objectives.
 func (s *CapacityStep) Seen(objectives []capacity.Objective) capacity.Seen {
-	seen := capacity.Seen{Kind: s.Kind, Rate: s.Rate, Done: s.Done, Due: s.Due, Disturbed: s.Disturbed(), Again: s.Again}
+	seen := capacity.Seen{Kind: s.Kind, Rate: s.Rate, Done: s.Done, Due: s.Due, Disturbed: s.Disturbed(),
+		Again: s.Again}
 	if s.Kind == capacity.Closed || s.Response == nil {
 		return seen
 	}
-	c := capacity.Counts{Due: s.Due, Ended: s.Due - min(s.Never, s.Due), Bad: s.Bad, Missed: s.Missed, MeanNS: s.Response.Mean(), Above: s.above}
+	c := capacity.Counts{Due: s.Due, Ended: s.Due - min(s.Never, s.Due), Bad: s.Bad, Missed: s.Missed,
+		MeanNS: s.Response.Mean(), Above: s.above}
 	seen.Used = capacity.Used(objectives, c)
 	for i, o := range objectives {
 		q := o.Quantile
@@ -156,7 +158,10 @@ func (p *Phase) AddStep(step *Phase) {
 	p.ElapsedNS, p.ThreadsNS = p.ElapsedNS+step.ElapsedNS, p.ThreadsNS+step.ThreadsNS
 	p.Attempted, p.Unfinished = p.Attempted+step.Attempted, p.Unfinished+step.Unfinished
 	for _, m := range step.Messages {
-		at := slices.IndexFunc(p.Messages, func(o Message) bool { return o.Operation == m.Operation && o.Outcome == m.Outcome && o.Text == m.Text })
+		at := slices.IndexFunc(p.Messages, func(o Message) bool {
+			return o.Operation == m.Operation &&
+				o.Outcome == m.Outcome && o.Text == m.Text
+		})
 		if at < 0 {
 			p.Messages = append(p.Messages, m)
 			continue
@@ -190,9 +195,13 @@ func (p *Phase) AddStep(step *Phase) {
 
 func (p *Process) add(o *Process) {
 	p.CPUSeconds, p.ServerCPUSeconds = sumOf(p.CPUSeconds, o.CPUSeconds), sumOf(p.ServerCPUSeconds, o.ServerCPUSeconds)
-	p.MajorFaults, p.HostReadBytes, p.ServerHostReadBytes = sumKnown(p.MajorFaults, o.MajorFaults), sumKnown(p.HostReadBytes, o.HostReadBytes), sumKnown(p.ServerHostReadBytes, o.ServerHostReadBytes)
-	p.HostWriteBytes, p.HostWriteBytesDrained = sumKnown(p.HostWriteBytes, o.HostWriteBytes), sumKnown(p.HostWriteBytesDrained, o.HostWriteBytesDrained)
-	p.RSSMaxBytes, p.ServerRSSMaxBytes = mostKnown(p.RSSMaxBytes, o.RSSMaxBytes), mostKnown(p.ServerRSSMaxBytes, o.ServerRSSMaxBytes)
+	p.MajorFaults, p.HostReadBytes, p.ServerHostReadBytes = sumKnown(p.MajorFaults,
+		o.MajorFaults), sumKnown(p.HostReadBytes, o.HostReadBytes), sumKnown(p.ServerHostReadBytes,
+		o.ServerHostReadBytes)
+	p.HostWriteBytes, p.HostWriteBytesDrained = sumKnown(p.HostWriteBytes,
+		o.HostWriteBytes), sumKnown(p.HostWriteBytesDrained, o.HostWriteBytesDrained)
+	p.RSSMaxBytes, p.ServerRSSMaxBytes = mostKnown(p.RSSMaxBytes, o.RSSMaxBytes), mostKnown(p.ServerRSSMaxBytes,
+		o.ServerRSSMaxBytes)
 }
 
 func sumOf(a, b *float64) *float64 {
@@ -221,7 +230,8 @@ func sumSyncs(a, b *Syncs) *Syncs {
 	if b.SyncNS > 0 && (a.SyncNS == 0 || b.SyncNS < a.SyncNS) {
 		sum.SyncNS = b.SyncNS
 	}
-	for _, text := range []struct{ to, from *string }{{&sum.Why, &b.Why}, {&sum.CallsWhy, &b.CallsWhy}, {&sum.Broken, &b.Broken}} {
+	for _, text := range []struct{ to, from *string }{{&sum.Why, &b.Why}, {&sum.CallsWhy, &b.CallsWhy},
+		{&sum.Broken, &b.Broken}} {
 		if *text.to == "" {
 			*text.to = *text.from
 		}
@@ -240,7 +250,8 @@ func sumMachine(a, b *Machine) *Machine {
 		if x == nil || y == nil || sum.Seconds == 0 {
 			return nil
 		}
-		return &host.Bounds{Least: (x.Least*a.Seconds + y.Least*b.Seconds) / sum.Seconds, Most: (x.Most*a.Seconds + y.Most*b.Seconds) / sum.Seconds}
+		return &host.Bounds{Least: (x.Least*a.Seconds + y.Least*b.Seconds) / sum.Seconds,
+			Most: (x.Most*a.Seconds + y.Most*b.Seconds) / sum.Seconds}
 	}
 	sum.Foreign, sum.Steal = bounds(a.Foreign, b.Foreign), bounds(a.Steal, b.Steal)
 	sum.QuotaSeconds, sum.QuotaPeriods = sumOf(a.QuotaSeconds, b.QuotaSeconds), sumKnown(a.QuotaPeriods, b.QuotaPeriods)
@@ -273,7 +284,8 @@ func sumAgents(a, b []AgentShare) []AgentShare {
 			continue
 		}
 		o := &a[at]
-		o.Operations, o.CPUSeconds, o.AgentCPUSeconds = o.Operations+share.Operations, o.CPUSeconds+share.CPUSeconds, o.AgentCPUSeconds+share.AgentCPUSeconds
+		o.Operations, o.CPUSeconds, o.AgentCPUSeconds =
+			o.Operations+share.Operations, o.CPUSeconds+share.CPUSeconds, o.AgentCPUSeconds+share.AgentCPUSeconds
 		o.RSSBytes, o.LatenessMaxNS = max(o.RSSBytes, share.RSSBytes), max(o.LatenessMaxNS, share.LatenessMaxNS)
 		o.SilentSeconds = max(o.SilentSeconds, share.SilentSeconds)
 		if o.Unheard == nil {
@@ -287,7 +299,8 @@ func sumFinds(a, b *finds.Result) *finds.Result {
 	if a == nil || b == nil {
 		return b
 	}
-	return &finds.Result{Finds: a.Finds + b.Finds, NotJudged: a.NotJudged + b.NotJudged, Owed: a.Owed + b.Owed, Missing: a.Missing + b.Missing,
+	return &finds.Result{Finds: a.Finds + b.Finds, NotJudged: a.NotJudged + b.NotJudged, Owed: a.Owed + b.Owed,
+		Missing:   a.Missing + b.Missing,
 		MissingIn: a.MissingIn + b.MissingIn, Beyond: a.Beyond + b.Beyond, BeyondIn: a.BeyondIn + b.BeyondIn}
 }
 
@@ -298,8 +311,10 @@ func sumHistories(a, b *History) *History {
 	sum := *a
 	sum.Sample, sum.Records, sum.Dropped = max(a.Sample, b.Sample), a.Records+b.Records, a.Dropped+b.Dropped
 	sum.ClockErrorNS, sum.CompleteNS, sum.Updates = max(a.ClockErrorNS, b.ClockErrorNS), nil, nil
-	sum.Keys, sum.Reads, sum.Writes, sum.Covered = max(a.Keys, b.Keys), a.Reads+b.Reads, a.Writes+b.Writes, a.Covered+b.Covered
-	sum.Stale, sum.LateMaxNS, sum.LateP50NS = a.Stale+b.Stale, max(a.LateMaxNS, b.LateMaxNS), max(a.LateP50NS, b.LateP50NS)
+	sum.Keys, sum.Reads, sum.Writes, sum.Covered = max(a.Keys,
+		b.Keys), a.Reads+b.Reads, a.Writes+b.Writes, a.Covered+b.Covered
+	sum.Stale, sum.LateMaxNS, sum.LateP50NS = a.Stale+b.Stale, max(a.LateMaxNS, b.LateMaxNS), max(a.LateP50NS,
+		b.LateP50NS)
 	sum.LostUpdates, sum.Vanished, sum.Ghosts = a.LostUpdates+b.LostUpdates, a.Vanished+b.Vanished, a.Ghosts+b.Ghosts
 	sum.FailedReads, sum.CameLater = a.FailedReads+b.FailedReads, a.CameLater+b.CameLater
 	sum.Unordered, sum.Undecided = a.Unordered+b.Unordered, a.Undecided+b.Undecided

@@ -82,7 +82,8 @@ func (r *Run) checkTrial(t *Trial) error {
 	if f := t.Final; f != nil && f.Foreign > f.Wrong {
 		return errors.New("of the final check's wrong values, more than all are of another trial")
 	}
-	if f := t.Final; f != nil && (f.Records > f.Of || f.NotRead > f.Of-f.Records || f.Right+f.Lost+f.Evicted+f.Stale+f.Wrong+f.Late+f.Errors+f.Unknown != f.Records || f.Expired > f.Right) {
+	if f := t.Final; f != nil && (f.Records > f.Of || f.NotRead > f.Of-f.Records ||
+		f.Right+f.Lost+f.Evicted+f.Stale+f.Wrong+f.Late+f.Errors+f.Unknown != f.Records || f.Expired > f.Right) {
 		return errors.New("the outcomes of the final check do not add up")
 	}
 	return nil
@@ -135,7 +136,8 @@ func checkPhase(p *Phase, disagree bool) error {
 		if _, known := trace.ParseOperation(o.Name); !known {
 			return fmt.Errorf("there is no operation %q", o.Name)
 		}
-		for _, n := range []uint64{o.OK, o.Miss, o.Lost, o.Conflict, o.Wrong, o.Errors, o.Timeout, o.BytesRead, o.BytesWritten, o.Items, o.Absent, o.Calls} {
+		for _, n := range []uint64{o.OK, o.Miss, o.Lost, o.Conflict, o.Wrong, o.Errors, o.Timeout, o.BytesRead,
+			o.BytesWritten, o.Items, o.Absent, o.Calls} {
 			if n > countMax {
 				return fmt.Errorf("%s counted %d", o.Name, n)
 			}
@@ -272,7 +274,8 @@ func (r *Run) holdSeries(trial *Trial, samples []Sample) {
 		if p.Capacity != nil { // each step may lack its last sample
 			least *= float64(len(p.Capacity.Steps) + 1)
 		}
-		if trial.SamplesMissing == 0 && p.SampleNS > 0 && left >= least+timeSlack*(1+elapsed) && !trial.has(finding.FaultClock) && !trial.has(finding.FaultDiskFull) {
+		if trial.SamplesMissing == 0 && p.SampleNS > 0 && left >= least+timeSlack*(1+elapsed) &&
+			!trial.has(finding.FaultClock) && !trial.has(finding.FaultDiskFull) {
 			r.fault(FaultImpossible, file, id, fmt.Sprintf("the last %.3g s of phase %q are not there", left, p.Name))
 		}
 	}

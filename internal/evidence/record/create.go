@@ -21,7 +21,8 @@ import (
 // the first trial: source is the experiment file as it was given. It never writes over anything: a
 // directory that holds something is an error that says what to do instead. The directory stays
 // locked until [Writer.Close].
-func Create(directory string, source []byte, experiment *experiment.Experiment, trials []plan.Trial, environment Environment) (*Writer, error) {
+func Create(directory string, source []byte, experiment *experiment.Experiment, trials []plan.Trial,
+	environment Environment) (*Writer, error) {
 	for i, trial := range trials {
 		if err := checkTrialID(trial.ID); err != nil {
 			return nil, fmt.Errorf("trial %d of the plan: %w", i+1, err)

@@ -260,7 +260,8 @@ func TestFaultsNameTheFile(t *testing.T) {
 	directory := whole(t)
 	edit(t, directory, damagedSeries, `"ops":200`, `"ops":2000`)
 	run := open(t, directory)
-	if !hasFault(run, record.FaultChanged, damagedSeries) || !hasFault(run, record.FaultImpossible, damagedSeries) || len(run.Faults) != 2 {
+	if !hasFault(run, record.FaultChanged, damagedSeries) || !hasFault(run, record.FaultImpossible,
+		damagedSeries) || len(run.Faults) != 2 {
 		t.Errorf("%+v", run.Faults)
 	}
 }
@@ -334,7 +335,8 @@ func TestAForeignLockStaysAsItIs(t *testing.T) {
 			}
 			after, err := os.Lstat(path)
 			entries, readErr := os.ReadDir(directory)
-			if err != nil || readErr != nil || after.Size() != before.Size() || after.Mode() != before.Mode() || len(entries) != 1 {
+			if err != nil || readErr != nil || after.Size() != before.Size() || after.Mode() != before.Mode() ||
+				len(entries) != 1 {
 				t.Errorf("before %v, after %v, %d entries, %v", before, after, len(entries), err)
 			}
 		})

@@ -30,7 +30,8 @@ func (p *Phase) machineMarks() (marks []finding.Mark) {
 		mark(finding.MarkForeignParams{Least: m.Foreign.Least, Most: m.Foreign.Most})
 	}
 	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {
-		mark(finding.MarkQuotaParams{Group: m.QuotaGroup, Periods: *m.QuotaPeriods, HeldS: *m.QuotaSeconds, Seconds: m.Seconds})
+		mark(finding.MarkQuotaParams{Group: m.QuotaGroup, Periods: *m.QuotaPeriods, HeldS: *m.QuotaSeconds,
+			Seconds: m.Seconds})
 	}
 	if m.HeatSeconds != nil && *m.HeatSeconds > throttledShareMax*m.Seconds {
 		mark(finding.MarkHeatParams{HeldS: *m.HeatSeconds, Seconds: m.Seconds})

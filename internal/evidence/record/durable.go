@@ -34,7 +34,8 @@ func (p *Phase) durabilityMarks() (marks []finding.Mark) {
 	}
 	most := func(syncs uint64) uint64 { return uint64(s.Clients) * (syncs + syncsSpare) }
 	if s.Done != nil && s.Acknowledged > most(*s.Done) {
-		mark(finding.MarkTooFewSyncsParams{SyncsNeeded: needed(most(*s.Done)), Done: *s.Done, Counted: s.Counted, Disk: s.Disk})
+		mark(finding.MarkTooFewSyncsParams{SyncsNeeded: needed(most(*s.Done)), Done: *s.Done, Counted: s.Counted,
+			Disk: s.Disk})
 	}
 	if s.Calls != nil {
 		if m := uint64(s.Clients) * (*s.Calls + callsSpare); s.Acknowledged > m {

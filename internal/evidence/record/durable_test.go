@@ -31,7 +31,8 @@ func TestNotDurable(t *testing.T) {
 		{"faster than the disk", Syncs{Acknowledged: 11800, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, finding.MarkSyncsTooFast},
 		{"as fast as the disk", Syncs{Acknowledged: 1500, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, ""},
 		{"one in ten at eight clients, counted in its processes beside a disk whose flushes hide it",
-			Syncs{Acknowledged: 80000, Clients: 8, Done: count(16000), Calls: count(8000)}, second, finding.MarkTooFewSyncs},
+			Syncs{Acknowledged: 80000, Clients: 8, Done: count(16000), Calls: count(8000)}, second,
+			finding.MarkTooFewSyncs},
 		{"group commit, counted in its processes", Syncs{Acknowledged: 8000, Clients: 8, Done: count(2000), Calls: count(1000)}, second, ""},
 		{"another setting", Syncs{Broken: "appendfsync is no"}, second, finding.MarkClassChanged},
 	} {

@@ -46,6 +46,7 @@ func (r *Run) markFaults() {
 		if trial.State == OK {
 			trial.State = Marked
 		}
-		trial.Marks = append(trial.Marks, finding.Mark{Message: finding.New(finding.MarkDamagedParams{File: f.File, Text: f.What})})
+		trial.Marks = append(trial.Marks, finding.Mark{Message: finding.New(finding.MarkDamagedParams{File: f.File,
+			Text: f.What})})
 	}
 }

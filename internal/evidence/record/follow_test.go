@@ -98,7 +98,8 @@ func TestFollowSamplesGivesEachSampleOnce(t *testing.T) {
 		t.Fatalf("%d of %d samples, %d of %d bytes", len(seen), len(run.InMemory[id]), next, len(whole))
 	}
 	for i, s := range seen {
-		if s.At != run.InMemory[id][i].At || s.Phase != run.InMemory[id][i].Phase || s.Operations != run.InMemory[id][i].Operations {
+		if s.At != run.InMemory[id][i].At || s.Phase != run.InMemory[id][i].Phase ||
+			s.Operations != run.InMemory[id][i].Operations {
 			t.Errorf("sample %d is %+v, want %+v", i, s, run.InMemory[id][i])
 		}
 	}
@@ -156,7 +157,8 @@ func TestSamplesAreThoseOfTheOpenedRun(t *testing.T) {
 	must(t, trial.Sample(all[len(all)-1]))
 	got := 0
 	for _, phase := range made.Experiment.Phases {
-		want := slices.DeleteFunc(slices.Clone(all[:len(all)-1]), func(s record.Sample) bool { return s.Phase != phase.Name })
+		want := slices.DeleteFunc(slices.Clone(all[:len(all)-1]),
+			func(s record.Sample) bool { return s.Phase != phase.Name })
 		samples := run.Samples(id, phase.Name)
 		if len(samples) != len(want) {
 			t.Fatalf("phase %s has %d samples, want %d", phase.Name, len(samples), len(want))

@@ -65,7 +65,8 @@ func (t *Trial) byGroup() *Trial {
 // withGroup returns a group with what holds for all that worked at that time: where the process, the
 // machine and the files stood. What the phase used in all, no group used alone.
 func (p *Phase) withGroup(g Phase) Phase {
-	g.groupOf, g.Number, g.Measured, g.SampleNS, g.Clock, g.ClockDrift = p.Name, p.Number, p.Measured, p.SampleNS, p.Clock, p.ClockDrift
+	g.groupOf, g.Number, g.Measured, g.SampleNS, g.Clock, g.ClockDrift = p.Name, p.Number, p.Measured, p.SampleNS,
+		p.Clock, p.ClockDrift
 	g.Stats, g.Sizes, g.Stops, g.Machine, g.Cold = p.Stats, p.Sizes, p.Stops, p.Machine, p.Cold
 	g.Process = Process{RSSMaxBytes: p.Process.RSSMaxBytes, ServerRSSMaxBytes: p.Process.ServerRSSMaxBytes,
 		ServerSharedWhy: p.Process.ServerSharedWhy, ServerWhy: p.Process.ServerWhy}
@@ -93,7 +94,8 @@ func samplesByGroup(samples []Sample, phases []experiment.Phase, t *Trial) (spli
 			}
 			g, of := s.Groups[i], s
 			of.Phase, of.Groups = part.Name, nil
-			of.Operations, of.ByName, of.Bad, of.P50NS, of.P99NS, of.MaxNS = g.Operations, g.ByName, g.Bad, g.P50NS, g.P99NS, g.MaxNS
+			of.Operations, of.ByName, of.Bad, of.P50NS, of.P99NS, of.MaxNS =
+				g.Operations, g.ByName, g.Bad, g.P50NS, g.P99NS, g.MaxNS
 			split = append(split, of)
 		}
 	}

@@ -26,7 +26,8 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		}
 		if !p.Eventual && !p.Forgot { // such a store may answer with what was, but not with what was never written
 			if h.Stale > 0 {
-				marks = append(marks, p.mark(finding.MarkStaleReadsParams{Count: h.Stale, Of: h.Reads, LateNS: h.LateP50NS, LateMaxNS: h.LateMaxNS}))
+				marks = append(marks, p.mark(finding.MarkStaleReadsParams{Count: h.Stale, Of: h.Reads,
+					LateNS: h.LateP50NS, LateMaxNS: h.LateMaxNS}))
 			}
 			if !p.Forgets() {
 				mark(finding.MarkVanished, h.Vanished)
@@ -41,7 +42,8 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		if h.LostUpdates > atomic && !p.Forgot {
 			mark(finding.MarkLostUpdates, h.LostUpdates)
 		} else if u := h.Updates; atomic > 0 {
-			marks = append(marks, p.mark(finding.MarkAtomicLostParams{Count: u.Atomic.Lost, Of: u.Atomic.Done, Items: u.Atomic.ItemsLost}))
+			marks = append(marks, p.mark(finding.MarkAtomicLostParams{Count: u.Atomic.Lost, Of: u.Atomic.Done,
+				Items: u.Atomic.ItemsLost}))
 		}
 		mark(finding.MarkGhosts, h.Ghosts)
 	}
@@ -62,9 +64,11 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
 		}
 	}
-	marks = slices.Concat(marks, p.stopMarks(), p.confinedMarks(), p.agentMarks(), p.durabilityMarks(), p.machineMarks())
+	marks = slices.Concat(marks, p.stopMarks(), p.confinedMarks(), p.agentMarks(), p.durabilityMarks(),
+		p.machineMarks())
 	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
-		marks = append(marks, p.mark(finding.MarkDriftParams{Clock: p.Clock, DriftNS: drift, Seconds: float64(p.ElapsedNS) / 1e9}))
+		marks = append(marks, p.mark(finding.MarkDriftParams{Clock: p.Clock, DriftNS: drift,
+			Seconds: float64(p.ElapsedNS) / 1e9}))
 	}
 	return marks
 }
@@ -76,10 +80,12 @@ func (p *Phase) findMarks() (marks []finding.Mark) {
 		return nil
 	}
 	if f.Missing > 0 && !p.mayMiss() {
-		marks = append(marks, p.mark(finding.FindsParams{Code: finding.MarkFindsMissing, Count: f.Missing, Of: f.Owed, Finds: f.MissingIn, OfFinds: f.Finds}))
+		marks = append(marks, p.mark(finding.FindsParams{Code: finding.MarkFindsMissing, Count: f.Missing,
+			Of: f.Owed, Finds: f.MissingIn, OfFinds: f.Finds}))
 	}
 	if f.Beyond > 0 && !p.Eventual {
-		marks = append(marks, p.mark(finding.FindsParams{Code: finding.MarkFindsBeyond, Count: f.Beyond, Finds: f.BeyondIn, OfFinds: f.Finds}))
+		marks = append(marks, p.mark(finding.FindsParams{Code: finding.MarkFindsBeyond, Count: f.Beyond,
+			Finds: f.BeyondIn, OfFinds: f.Finds}))
 	}
 	return marks
 }
@@ -106,14 +112,16 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 		if count == 0 {
 			return
 		}
-		marks = append(marks, p.mark(finding.CountParams{Code: code, Count: count, Of: done, Message: p.firstMessage(outcomes...)}))
+		marks = append(marks, p.mark(finding.CountParams{Code: code, Count: count, Of: done,
+			Message: p.firstMessage(outcomes...)}))
 	}
 	mark(finding.MarkWrong, wrong-foreign, "wrong")
 	mark(finding.MarkOtherTrial, foreign)
 	if !mayMiss { // reading back tells what such a store has lost for good
 		mark(finding.MarkLost, lost, "lost")
 	}
-	if len(p.Faults) == 0 && (p.Capacity == nil || !p.Capacity.MayFail) { // which is what the phase asks for: see detect
+	// which is what the phase asks for: see detect
+	if len(p.Faults) == 0 && (p.Capacity == nil || !p.Capacity.MayFail) {
 		mark(finding.MarkFailed, failed, "error", "timeout")
 	}
 	if p.EndedBy != EndedInterrupted { // whoever stopped it knows why
@@ -200,7 +208,8 @@ func (a *Adds) Marks() (marks []finding.Mark) {
 	}
 	mark := func(code finding.Code, count, of uint64) {
 		if count > 0 {
-			marks = append(marks, finding.Mark{Message: finding.New(finding.CountParams{Code: code, Count: count, Of: of}), Phase: FinalCheckPhase})
+			marks = append(marks, finding.Mark{Message: finding.New(finding.CountParams{Code: code, Count: count,
+				Of: of}), Phase: FinalCheckPhase})
 		}
 	}
 	mark(finding.MarkAddsOver, a.Overwritten+a.Stored-min(a.Stored, a.Contested), a.Existing+a.Contested)
@@ -225,7 +234,8 @@ func (i *Increments) marks() []finding.Mark {
 func (t *Trial) ClassMarks(p *Phase) (marks []finding.Mark) {
 	for _, c := range []*Proof{t.Proof, t.Kills} {
 		if c.Refutes() && !p.Load {
-			marks = append(marks, p.mark(finding.MarkClassRefutedParams{FileSystem: c.FileSystem, Kills: c == t.Kills, Why: c.Why}))
+			marks = append(marks, p.mark(finding.MarkClassRefutedParams{FileSystem: c.FileSystem,
+				Kills: c == t.Kills, Why: c.Why}))
 		}
 	}
 	return marks
@@ -238,7 +248,8 @@ func (t *Trial) CountedMarks() (marks []finding.Mark) {
 	for i := range t.Phases {
 		p := &t.Phases[i]
 		marks = slices.Concat(marks, p.Marks(), t.ClassMarks(p))
-		if p.EndedBy == EndedDiskFull && !slices.ContainsFunc(t.Marks, func(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }) {
+		if p.EndedBy == EndedDiskFull && !slices.ContainsFunc(t.Marks,
+			func(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }) {
 			marks = append(marks, p.mark(finding.FullDiskParams{Code: finding.MarkDiskFull}))
 		}
 	}

@@ -68,12 +68,14 @@ func (r *Run) unread(file, trial string, err error) {
 // trials mean something else than what was measured, and there are none. Trials that can't be are
 // left out.
 func (r *Run) readPlan(files reader) {
-	if !r.readSealed(files, experimentFile, &r.Experiment, noTrials, func(sum string) bool { return sum == r.Header.Hash }) {
+	if !r.readSealed(files, experimentFile, &r.Experiment, noTrials,
+		func(sum string) bool { return sum == r.Header.Hash }) {
 		r.Experiment = experiment.Experiment{}
 		return
 	}
 	var planned []plan.Trial
-	if !r.readSealed(files, planFile, &planned, noTrials, func(sum string) bool { return slices.Contains(r.Header.Plans, sum) }) {
+	if !r.readSealed(files, planFile, &planned, noTrials,
+		func(sum string) bool { return slices.Contains(r.Header.Plans, sum) }) {
 		return
 	}
 	seen, stores := map[string]bool{}, map[int]bool{}

@@ -37,7 +37,8 @@ func plausible(p, whole *Phase) (problems []finding.Message) {
 	served, unknown, between, written, operations, onlyWrites := 0.0, 0.0, 0.0, 0.0, uint64(0), true
 	for i, o := range slices.Concat(p.Operations, p.Steps) {
 		code, _ := trace.ParseOperation(o.Name)
-		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.ReadOrFill && code != trace.CompareAndSwap
+		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.ReadOrFill &&
+			code != trace.CompareAndSwap
 		if o.Service == nil || o.Service.Count() == 0 {
 			continue
 		}
@@ -87,7 +88,8 @@ func plausible(p, whole *Phase) (problems []finding.Message) {
 	default:
 		return problems
 	}
-	return append(problems, finding.New(finding.TimesParams{Code: code, ServedS: served / 1e9, Threads: p.Threads, HadS: had / 1e9}))
+	return append(problems, finding.New(finding.TimesParams{Code: code, ServedS: served / 1e9, Threads: p.Threads,
+		HadS: had / 1e9}))
 }
 
 // workedNS is the time from a phase's begin to the end of each thread's last operation, over all

@@ -31,7 +31,8 @@ func TestWritesOfTheDrainCount(t *testing.T) {
 	for _, c := range []struct {
 		p    Process
 		want *uint64
-	}{{Process{HostWriteBytes: &before, HostWriteBytesDrained: &after}, &after}, {Process{HostWriteBytes: &before}, &before}, {Process{}, nil}} {
+	}{{Process{HostWriteBytes: &before, HostWriteBytesDrained: &after}, &after}, {Process{HostWriteBytes: &before},
+		&before}, {Process{}, nil}} {
 		if got := c.p.WrittenBytes(); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.p, got, c.want)
 		}

@@ -118,7 +118,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	for _, trial := range trials {
 		got := run.Trials[trial.ID]
-		if got == nil || !reflect.DeepEqual(got.Plan, trial) || got.State != record.OK || got.Phases[0].Operations[0].Service.Count() != 300 {
+		if got == nil || !reflect.DeepEqual(got.Plan, trial) || got.State != record.OK ||
+			got.Phases[0].Operations[0].Service.Count() != 300 {
 			t.Errorf("trial %s: %+v", trial.ID, got)
 		}
 		if len(run.Samples(trial.ID, "")) != 3 || run.Samples(trial.ID, "")[2].Operations != 200 {
@@ -573,7 +574,8 @@ func TestRoomIsMadeOnAFullDisk(t *testing.T) {
 			mustClose(t, w)
 			run := open(t, directory)
 			ended, series := run.Trials["b1-001-a"], run.Samples("b1-001-a", "")
-			if ended == nil || ended.SamplesMissing > 0 || ended.LogBytesMissing > 0 || len(series) != samples || len(run.Missing) != 1 {
+			if ended == nil || ended.SamplesMissing > 0 || ended.LogBytesMissing > 0 || len(series) != samples ||
+				len(run.Missing) != 1 {
 				t.Fatalf("%+v, %d of %d samples, missing %q", ended, len(series), samples, run.Missing)
 			}
 			text, err := os.ReadFile(filepath.Join(directory, "trials", "b1-001-a", "worker.log"))

@@ -82,7 +82,8 @@ func TestEachEndingIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ending := range []Ending{EndedDuration, EndedOperations, EndedQuota, EndedDiskFull, EndedMemory, EndedInterrupted, EndedFailed} {
+	for _, ending := range []Ending{EndedDuration, EndedOperations, EndedQuota, EndedDiskFull, EndedMemory,
+		EndedInterrupted, EndedFailed} {
 		if !strings.Contains(string(page), "`"+string(ending)+"`") {
 			t.Errorf("the page does not name the ending `%s`", ending)
 		}

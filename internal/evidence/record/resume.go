@@ -153,7 +153,8 @@ func CleanRun(directory string) error {
 		return err
 	}
 	for _, place := range append(trials, directory) {
-		for _, name := range []string{headerFile, SourceFile, experimentFile, environmentFile, planFile, trialFile, digestsFile} {
+		for _, name := range []string{headerFile, SourceFile, experimentFile, environmentFile, planFile, trialFile,
+			digestsFile} {
 			if err := os.Remove(filepath.Join(place, name+unfinished)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -391,8 +391,10 @@ type Question struct {
 // Add adds what others did of the same kind. How many items both owe is known where each is.
 func (o *Operation) Add(other *Operation) {
 	o.OK, o.Miss, o.Lost, o.Conflict = o.OK+other.OK, o.Miss+other.Miss, o.Lost+other.Lost, o.Conflict+other.Conflict
-	o.Wrong, o.Foreign, o.Errors, o.Timeout = o.Wrong+other.Wrong, o.Foreign+other.Foreign, o.Errors+other.Errors, o.Timeout+other.Timeout
-	o.BytesWritten, o.BytesRead, o.Items = o.BytesWritten+other.BytesWritten, o.BytesRead+other.BytesRead, o.Items+other.Items
+	o.Wrong, o.Foreign, o.Errors, o.Timeout =
+		o.Wrong+other.Wrong, o.Foreign+other.Foreign, o.Errors+other.Errors, o.Timeout+other.Timeout
+	o.BytesWritten, o.BytesRead, o.Items =
+		o.BytesWritten+other.BytesWritten, o.BytesRead+other.BytesRead, o.Items+other.Items
 	o.Absent, o.Calls = o.Absent+other.Absent, o.Calls+other.Calls
 	o.MaxNS = max(o.MaxNS, other.MaxNS)
 	o.Service, o.Response = histogram.Sum(o.Service, other.Service), histogram.Sum(o.Response, other.Response)

@@ -41,7 +41,8 @@ type Verified struct {
 func (r *Run) Verified() (v Verified) {
 	for _, planned := range r.Plan {
 		t := r.Trials[planned.ID]
-		if t == nil || t.State == Failed || planned.Store < 0 || planned.Role == plan.Ceiling || r.Experiment.Stores[planned.Store].Description.Kind == store.None {
+		if t == nil || t.State == Failed || planned.Store < 0 || planned.Role == plan.Ceiling ||
+			r.Experiment.Stores[planned.Store].Description.Kind == store.None {
 			continue
 		}
 		v.Add(t.verified(r.Experiment.Verify))

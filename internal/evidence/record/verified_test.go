@@ -17,7 +17,8 @@ func TestVerified(t *testing.T) {
 		s.Seconds = 5
 		run := recordtest.Run(s)
 		for _, p := range run.Plan {
-			if trial := run.Trials[p.ID]; p.Role == plan.Measured && trial != nil && trial.State == record.OK && trial.Final != nil {
+			if trial := run.Trials[p.ID]; p.Role == plan.Measured && trial != nil && trial.State == record.OK &&
+				trial.Final != nil {
 				return run, trial
 			}
 		}
@@ -26,7 +27,8 @@ func TestVerified(t *testing.T) {
 	}
 	run, _ := fresh()
 	clean := run.Verified()
-	if clean.Values == 0 || clean.Right != clean.Values || clean.ReadBack == 0 || clean.Lost+clean.Stale+clean.NotRead != 0 || clean.Trials == 0 || clean.NotChecked != 0 {
+	if clean.Values == 0 || clean.Right != clean.Values || clean.ReadBack == 0 ||
+		clean.Lost+clean.Stale+clean.NotRead != 0 || clean.Trials == 0 || clean.NotChecked != 0 {
 		t.Fatalf("the example: %+v", clean)
 	}
 	for name, c := range map[string]struct {
@@ -58,7 +60,8 @@ func TestVerified(t *testing.T) {
 		"records that could not be judged": {func(_ *record.Run, t *record.Trial) {
 			t.Final.Right, t.Final.Unknown, t.Final.Errors = t.Final.Right-5, 3, 2
 		}, func(v record.Verified) bool {
-			return v.ReadBack == clean.ReadBack && v.ReadRight == clean.ReadRight-5 && v.NotJudged == clean.NotJudged+5 && v.Lost == 0
+			return v.ReadBack == clean.ReadBack && v.ReadRight == clean.ReadRight-5 &&
+				v.NotJudged == clean.NotJudged+5 && v.Lost == 0
 		}},
 		"records lost, stale and not read": {func(_ *record.Run, t *record.Trial) {
 			t.Final.Right, t.Final.Lost, t.Final.Stale, t.Final.NotRead = t.Final.Right-5, 3, 2, 7

@@ -29,7 +29,8 @@ type Writer struct {
 }
 
 func newWriter(directory string, header Header, trials []plan.Trial, locked *lock) (*Writer, error) {
-	w := &Writer{directory: directory, header: header, plan: map[string]plan.Trial{}, order: trials, lock: locked, data: map[string]dataPlace{}, mounts: map[string]mounted{}}
+	w := &Writer{directory: directory, header: header, plan: map[string]plan.Trial{}, order: trials, lock: locked,
+		data: map[string]dataPlace{}, mounts: map[string]mounted{}}
 	for _, trial := range trials {
 		w.plan[trial.ID] = trial
 	}
@@ -89,7 +90,10 @@ func (w *Writer) Extend(more []plan.Trial) error {
 	if err := w.writeHeader(header); err != nil {
 		return fmt.Errorf("extend the plan: %w", err)
 	}
-	if err := w.withReserve(func() error { return writeWhole(filepath.Join(w.directory, planFile), text) }); err != nil {
+	if err := w.withReserve(func() error {
+		return writeWhole(filepath.Join(w.directory, planFile),
+			text)
+	}); err != nil {
 		return fmt.Errorf("extend the plan: %w", err)
 	}
 	w.order, w.plan = all, planned
@@ -101,7 +105,8 @@ func (w *Writer) Interrupted(at time.Time, signal string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	header := w.header
-	header.Interruptions = append(slices.Clone(header.Interruptions), Interruption{at.UTC().Truncate(time.Millisecond), signal})
+	header.Interruptions = append(slices.Clone(header.Interruptions),
+		Interruption{at.UTC().Truncate(time.Millisecond), signal})
 	if err := w.writeHeader(header); err != nil {
 		return fmt.Errorf("record the interruption: %w", err)
 	}

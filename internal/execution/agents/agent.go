@@ -131,8 +131,9 @@ type sitting struct {
 }
 
 func newSitting(o AgentOptions, conn *nats.Conn) *sitting {
-	s := &sitting{AgentOptions: o, conn: conn, id: randomHex(16), workers: map[int]*hosted{}, refused: map[string]uint64{},
-		over: make(chan error, 1), looks: make(chan order, 4)}
+	s := &sitting{AgentOptions: o, conn: conn, id: randomHex(16), workers: map[int]*hosted{},
+		refused: map[string]uint64{},
+		over:    make(chan error, 1), looks: make(chan order, 4)}
 	s.welcome = &opener{key: o.Token.derive("welcome", s.id)}
 	return s
 }
@@ -237,7 +238,8 @@ func (s *sitting) silence() time.Duration {
 
 func (s *sitting) sayHello(with *sealer) error {
 	name, _ := os.Hostname() // "" is told as it is
-	body, err := encode(Hello{ID: s.id, Protocol: Protocol, Version: s.Version, Contract: control.Contract, Name: s.Name, Host: name,
+	body, err := encode(Hello{ID: s.id, Protocol: Protocol, Version: s.Version, Contract: control.Contract,
+		Name: s.Name, Host: name,
 		Machine: machineID(), PID: os.Getpid(), CPUs: runtime.NumCPU(), Quota: host.CPUQuota()}, nil)
 	if err != nil {
 		return err

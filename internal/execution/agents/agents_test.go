@@ -142,7 +142,8 @@ func mirrorOf(t *testing.T, of *trace.File, processes int) *counters.File {
 // begun lets a worker do a phase that lasts, and returns its counters as the conductor has them.
 func begun(t *testing.T, w *Worker) *counters.File {
 	t.Helper()
-	specs := []trace.Spec{{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 10, Fresh: 10, Threads: 2, ThreadEntries: 64,
+	specs := []trace.Spec{{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 10, Fresh: 10,
+		Threads: 2, ThreadEntries: 64,
 		Order: trace.Order{Distribution: trace.Uniform}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}}}}
 	file, err := trace.Generate(specs...)
 	if err != nil {
@@ -156,7 +157,8 @@ func begun(t *testing.T, w *Worker) *counters.File {
 		}
 	})
 	p, err := w.Prepare(context.Background(), Share{Specs: specs, Processes: 1, Prepare: control.Prepare{Phase: "p", Number: 1, ThreadCount: 2, Clock: "monotonic",
-		Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, Values: keyval.ValueShape{PoolBytes: 4096, LengthMax: 30, TrialTag: 1}, LoadedRecords: 10}}, mirror, long)
+		Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, Values: keyval.ValueShape{PoolBytes: 4096,
+			LengthMax: 30, TrialTag: 1}, LoadedRecords: 10}}, mirror, long)
 	if err != nil || p.Digest != file.Digest(0, 2) {
 		t.Fatalf("%v, digest %s", err, p.Digest)
 	}
@@ -188,7 +190,8 @@ func TestTheLease(t *testing.T) {
 		t.Errorf("workers that are left: %v", left)
 	}
 	eventually(t, "the loss", func() bool { return r.agent.Lost() != nil })
-	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandInspect}, long, nil); !errors.Is(err, ErrLost) {
+	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandInspect}, long,
+		nil); !errors.Is(err, ErrLost) {
 		t.Errorf("asking its worker gave %v", err)
 	}
 }
@@ -222,7 +225,8 @@ func TestConsent(t *testing.T) {
 	} {
 		open.Durability, open.Handles, open.Threads = store.D0, control.HandlesPerThread, 1
 		var refused *control.Error
-		err := w.CallContext(context.Background(), control.Request{Command: control.CommandOpen, Open: &open}, long, nil)
+		err := w.CallContext(context.Background(), control.Request{Command: control.CommandOpen, Open: &open}, long,
+			nil)
 		if !errors.As(err, &refused) || refused.Class != control.ClassRefused {
 			t.Errorf("%+v: %v", open, err)
 		}
@@ -298,7 +302,8 @@ func TestHostileMessages(t *testing.T) {
 
 	// What has the token, and says what can't be: threads of others, and what is no copy.
 	before := mirror.Thread(1).Acknowledged
-	for _, tail := range [][]byte{appendThread(nil, 7, nil), appendThread(nil, 1, []byte{0xff, 0xff, 0xff, 0x7f, 1}), {1}, {0, 200}} {
+	for _, tail := range [][]byte{appendThread(nil, 7, nil), appendThread(nil, 1, []byte{0xff, 0xff, 0xff, 0x7f,
+		1}), {1}, {0, 200}} {
 		if err := w.looked(&reply{Kind: replyLook, ID: 1 << 40, Part: 1, Of: 1}, tail); err == nil {
 			t.Errorf("the counters %v were taken", tail)
 		}
@@ -326,10 +331,12 @@ func TestAnOrderIsDoneOnce(t *testing.T) {
 		t.Fatal(done, err)
 	}
 	r.agent.send(pending.order) // after its answer
-	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandClose}, long, nil); err != nil {
+	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandClose}, long,
+		nil); err != nil {
 		t.Error(err)
 	}
-	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandClose}, long, nil); err == nil {
+	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandClose}, long,
+		nil); err == nil {
 		t.Error("a store that is closed was closed again: the second order was not done")
 	}
 }

@@ -97,7 +97,8 @@ func failureOf(err error) *failure {
 	case errors.As(err, &refused):
 		return &failure{Class: refused.Class, Message: refused.Message}
 	}
-	return &failure{Message: err.Error(), Died: errors.Is(err, conductor.ErrDied), Hung: errors.Is(err, conductor.ErrHung), Taken: killed(err)}
+	return &failure{Message: err.Error(), Died: errors.Is(err, conductor.ErrDied), Hung: errors.Is(err,
+		conductor.ErrHung), Taken: killed(err)}
 }
 
 // killed says if a worker was killed from outside: not by itself, as one that aborts.
@@ -107,7 +108,8 @@ func killed(err error) bool {
 		return false
 	}
 	status, known := exit.Sys().(syscall.WaitStatus)
-	return known && status.Signaled() && slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, status.Signal())
+	return known && status.Signaled() && slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM,
+		syscall.SIGINT, syscall.SIGHUP}, status.Signal())
 }
 
 func refusal(err error) error {
@@ -184,7 +186,8 @@ func (h *hosted) prepare(s *Share) (Prepared, error) {
 	}
 	request := s.Prepare
 	first, count := request.FirstThread, request.ThreadCount
-	if first < 0 || count < 1 || count > len(file.Threads)-first || s.Processes < 1 || s.Processes > trace.ProcessesMax ||
+	if first < 0 || count < 1 || count > len(file.Threads)-first || s.Processes < 1 ||
+		s.Processes > trace.ProcessesMax ||
 		request.Process < 0 || request.Process >= s.Processes {
 		return p, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("%d threads from number %d on, by process %d of %d: the trace has %d threads",
 			count, first, request.Process, s.Processes, len(file.Threads))}
@@ -193,7 +196,8 @@ func (h *hosted) prepare(s *Share) (Prepared, error) {
 		return p, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("room for %d records of a thread's history", s.HistoryRoom)}
 	}
 	// The whole trace, for what others write is proven by it.
-	files, err := phasefiles.MakeShare(file, s.Processes, s.HistoryRoom, counters.Share{Process: request.Process, First: first, Count: count})
+	files, err := phasefiles.MakeShare(file, s.Processes, s.HistoryRoom, counters.Share{Process: request.Process,
+		First: first, Count: count})
 	if err != nil {
 		return p, err
 	}

@@ -141,7 +141,8 @@ func NewHub(o Options) (*Hub, error) {
 	if err := o.Token.Check(); err != nil {
 		return nil, err
 	}
-	h := &Hub{Options: o, strangers: map[string]*Agent{}, refused: map[string]uint64{}, changed: make(chan struct{}), begun: time.Now()}
+	h := &Hub{Options: o, strangers: map[string]*Agent{}, refused: map[string]uint64{},
+		changed: make(chan struct{}), begun: time.Now()}
 	for _, where := range o.Agents {
 		slots, job, err := slotsOf(where, len(h.slots))
 		if err != nil {
@@ -173,7 +174,8 @@ func NewHub(o Options) (*Hub, error) {
 // through what launches them.
 func (h *Hub) startServer() error {
 	server, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true,
-		Authorization: h.Token.Credential(), MaxPayload: messageBytesMax, MaxPending: 256 << 20, WriteDeadline: 5 * time.Second})
+		Authorization: h.Token.Credential(), MaxPayload: messageBytesMax, MaxPending: 256 << 20,
+		WriteDeadline: 5 * time.Second})
 	if err != nil {
 		return fmt.Errorf("starting the agents' NATS server: %w", err)
 	}
@@ -284,8 +286,9 @@ func (h *Hub) hello(m *nats.Msg) {
 		h.refused["too many that did not answer"]++
 		return
 	}
-	a := &Agent{Hello: hello, hub: h, nonce: randomHex(16), since: time.Now(), pings: map[int64]int64{}, workers: map[int]*Worker{},
-		gone: make(chan struct{}), end: make(chan struct{})}
+	a := &Agent{Hello: hello, hub: h, nonce: randomHex(16), since: time.Now(), pings: map[int64]int64{},
+		workers: map[int]*Worker{},
+		gone:    make(chan struct{}), end: make(chan struct{})}
 	if h.isFull(&hello) {
 		return // it goes on saying hello: until a place is free, or for the next run
 	}

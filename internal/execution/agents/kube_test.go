@@ -92,7 +92,8 @@ func standIn(words []string) error {
 				if err := c.Start(); err != nil {
 					return err
 				}
-				if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), []byte(fmt.Sprint(c.Process.Pid)), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), []byte(fmt.Sprint(c.Process.Pid)),
+					0o600); err != nil {
 					return err
 				}
 			}

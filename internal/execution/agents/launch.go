@@ -146,7 +146,8 @@ func (h *Hub) launch(s *slot) error {
 	h.mu.Lock()
 	s.child = l
 	h.mu.Unlock()
-	line, err := json.Marshal(Invitation{Server: server, Token: h.Token, Name: s.name, AllowRemote: h.AllowRemote, Sockets: s.here})
+	line, err := json.Marshal(Invitation{Server: server, Token: h.Token, Name: s.name, AllowRemote: h.AllowRemote,
+		Sockets: s.here})
 	if err == nil {
 		_, err = stdin.Write(append(line, '\n'))
 	}

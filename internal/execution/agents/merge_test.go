@@ -44,8 +44,10 @@ func TestMergedHistogramsAreTheAgentsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	threads := agents * threadsEach
-	specs := []trace.Spec{{Mix: []trace.Share{{Operation: trace.Read, Weight: 2}, {Operation: trace.Update, Weight: 1}}, Records: 1000, Fresh: 1000,
-		Threads: threads, ThreadEntries: operations / threads, Limit: operations, Rate: 100_000, Order: trace.Order{Distribution: trace.Zipfian, Theta: 0.99},
+	specs := []trace.Spec{{Mix: []trace.Share{{Operation: trace.Read, Weight: 2}, {Operation: trace.Update,
+		Weight: 1}}, Records: 1000, Fresh: 1000,
+		Threads: threads, ThreadEntries: operations / threads, Limit: operations, Rate: 100_000,
+		Order: trace.Order{Distribution: trace.Zipfian, Theta: 0.99},
 		Sizes: []trace.Size{{Bytes: 30, Weight: 1}}}}
 	file, err := trace.Generate(specs...)
 	if err != nil {
@@ -74,7 +76,8 @@ func TestMergedHistogramsAreTheAgentsOwn(t *testing.T) {
 		}
 		if _, err := w.Prepare(ctx, Share{Specs: specs, Processes: agents, Prepare: control.Prepare{Phase: "p", Number: 1, FirstThread: i * threadsEach,
 			ThreadCount: threadsEach, Process: i, Clock: "monotonic", Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
-			Values: keyval.ValueShape{PoolBytes: 4096, LengthMax: 30, TrialTag: 1}, LoadedRecords: 1000}}, merged, long); err != nil {
+			Values: keyval.ValueShape{PoolBytes: 4096, LengthMax: 30, TrialTag: 1}, LoadedRecords: 1000}}, merged,
+			long); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,7 +103,8 @@ func TestMergedHistogramsAreTheAgentsOwn(t *testing.T) {
 			t.Fatalf("agent %d has %d workers", i, len(own))
 		}
 		for thread := i * threadsEach; thread < (i+1)*threadsEach; thread++ {
-			if want, got := own[0].files.Counters.AppendThread(nil, thread, true), merged.AppendThread(nil, thread, true); !bytes.Equal(got, want) {
+			if want, got := own[0].files.Counters.AppendThread(nil, thread, true), merged.AppendThread(nil, thread,
+				true); !bytes.Equal(got, want) {
 				t.Errorf("thread %d: the conductor's counters differ from the worker's", thread)
 			}
 			counted += merged.Thread(thread).Acknowledged

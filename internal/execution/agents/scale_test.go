@@ -87,8 +87,10 @@ func withMany(t *testing.T, n, rate int) {
 	}
 	meter.told("joined")
 
-	specs := []trace.Spec{{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000, Fresh: 1000, Threads: n, ThreadEntries: operations,
-		Limit: uint64(n * operations), Rate: float64(n * rate), Order: trace.Order{Distribution: trace.Uniform}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}}}}
+	specs := []trace.Spec{{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000, Fresh: 1000,
+		Threads: n, ThreadEntries: operations,
+		Limit: uint64(n * operations), Rate: float64(n * rate), Order: trace.Order{Distribution: trace.Uniform},
+		Sizes: []trace.Size{{Bytes: 30, Weight: 1}}}}
 	file, err := trace.Generate(specs...)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +123,8 @@ func withMany(t *testing.T, n, rate int) {
 	each(func(i int) error {
 		p, err := workers[i].Prepare(ctx, Share{Specs: specs, Processes: n, Prepare: control.Prepare{Phase: "p", Number: 1, FirstThread: i, ThreadCount: 1, Process: i,
 			Clock: "monotonic", Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
-			Values: keyval.ValueShape{PoolBytes: 4096, LengthMax: 30, TrialTag: 1}, LoadedRecords: 1000}}, mirror, 10*time.Minute)
+			Values: keyval.ValueShape{PoolBytes: 4096, LengthMax: 30, TrialTag: 1}, LoadedRecords: 1000}}, mirror,
+			10*time.Minute)
 		if err == nil && p.Digest != file.Digest(i, i+1) {
 			return fmt.Errorf("another trace")
 		}

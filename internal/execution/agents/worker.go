@@ -498,7 +498,8 @@ func (w *Worker) Usage() Usage {
 	if !w.based {
 		return Usage{}
 	}
-	return Usage{CPUSeconds: w.usage.CPUSeconds - w.base.CPUSeconds, RSSBytes: w.usage.RSSBytes, AgentCPUSeconds: w.usage.AgentCPUSeconds - w.base.AgentCPUSeconds}
+	return Usage{CPUSeconds: w.usage.CPUSeconds - w.base.CPUSeconds, RSSBytes: w.usage.RSSBytes,
+		AgentCPUSeconds: w.usage.AgentCPUSeconds - w.base.AgentCPUSeconds}
 }
 
 // Stops returns when something outside stopped the worker or its machine after a moment, on the

@@ -124,7 +124,8 @@ func markOn(pid int) string {
 }
 
 // EndLeft ends what the child has left behind, once it has itself ended, says how many processes those
-// were, and which could not be ended. Beside others, what bears no sign of any child is ended by the last of them to go.
+// were, and which could not be ended. Beside others, what bears no sign of any child is ended by
+// the last of them to go.
 func (c *Child) EndLeft() (ended int, left []int) {
 	const patience = 2 * time.Second
 	deadline := time.Now().Add(patience)
@@ -136,7 +137,8 @@ func (c *Child) EndLeft() (ended int, left []int) {
 		}
 		for _, pid := range found {
 			seen[pid] = true
-			_ = unix.Kill(pid, unix.SIGKILL) // a child of this process: its number can't be another's before it is waited for
+			// a child of this process: its number can't be another's before it is waited for
+			_ = unix.Kill(pid, unix.SIGKILL)
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 		time.Sleep(time.Millisecond) // what they have left in turn comes next

@@ -222,7 +222,8 @@ func (cs *Clients) Ask(c *Client, r control.Request, result any) error {
 // Open opens the store in each client, or for a load in the first alone. request says how, but for
 // who opens it first; loadThreads is how many threads a load has, 0: it is none. define gives the
 // records their columns; nil: they have none. opened is what the first client told.
-func (cs *Clients) Open(request control.Open, define *control.Define, loadThreads int) (opened control.Opened, err error) {
+func (cs *Clients) Open(request control.Open, define *control.Define, loadThreads int) (opened control.Opened,
+	err error) {
 	first := cs.All[0]
 	if err := cs.openIn(first, request, max(first.threads, loadThreads), !cs.Opened, define, &opened); err != nil {
 		return opened, cs.Of(first, err)
@@ -236,7 +237,8 @@ func (cs *Clients) Open(request control.Open, define *control.Define, loadThread
 	})
 }
 
-func (cs *Clients) openIn(c *Client, request control.Open, threads int, first bool, define *control.Define, opened *control.Opened) error {
+func (cs *Clients) openIn(c *Client, request control.Open, threads int, first bool, define *control.Define,
+	opened *control.Opened) error {
 	request.First, request.Threads, request.PoolHandles = first, threads, min(request.PoolHandles, threads)
 	if err := cs.Ask(c, control.Request{Command: control.CommandOpen, Open: &request}, opened); err != nil {
 		return err

@@ -299,7 +299,8 @@ func (w *Worker) death() error {
 func (w *Worker) End(timeout time.Duration) error {
 	var err error
 	w.ending.Do(func() {
-		if closeErr := w.stdin.Close(); closeErr != nil && !errors.Is(closeErr, os.ErrClosed) { // closed: it is gone already
+		// closed: it is gone already
+		if closeErr := w.stdin.Close(); closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
 			err = fmt.Errorf("closing the worker's standard input: %w", closeErr)
 		}
 		go func() { // nobody asks any more: let the reader go on to the end

@@ -247,7 +247,8 @@ func (o *Opened) Bound() {
 func (i *Inspected) Bound() {
 	i.Stats, i.Settings = boundNumbers(i.Stats), boundSettings(i.Settings)
 	if d := i.Durability; d != nil {
-		d.Broken, d.Unknown, d.Counter = format.Clean(d.Broken), format.Clean(d.Unknown), format.CleanMax(d.Counter, 200)
+		d.Broken, d.Unknown, d.Counter = format.Clean(d.Broken), format.Clean(d.Unknown), format.CleanMax(d.Counter,
+			200)
 	}
 	i.Left = i.Left[:min(len(i.Left), leftMax)]
 	for n := range i.Left {

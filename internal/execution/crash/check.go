@@ -145,7 +145,8 @@ func blame(what string, err error) (refused string, own error) {
 		return "", err
 	case errors.As(err, &told) && told.Class == control.ClassBadRequest:
 		return "", err // what was asked was wrong
-	case errors.As(err, &told), errors.Is(err, conductor.ErrDied), errors.Is(err, conductor.ErrHung), errors.Is(err, errServer), errors.Is(err, errOthers):
+	case errors.As(err, &told), errors.Is(err, conductor.ErrDied), errors.Is(err, conductor.ErrHung), errors.Is(err,
+		errServer), errors.Is(err, errOthers):
 		return what + ": " + err.Error(), nil
 	}
 	return "", err
@@ -243,7 +244,8 @@ func (c *Check) judge(cut []audit.Phase, indexes, observed []uint64) {
 
 // isFound reports whether a read found a record, right or not.
 func isFound(word uint64) bool {
-	return word < counters.ObservedLowest || word == counters.ObservedShort || word == counters.ObservedWrong || word == counters.ObservedForeign
+	return word < counters.ObservedLowest || word == counters.ObservedShort || word == counters.ObservedWrong ||
+		word == counters.ObservedForeign
 }
 
 // holdBatches looks for batches of which a part is there. Records in batches are new ones, and

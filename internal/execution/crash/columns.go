@@ -93,7 +93,8 @@ func (s *session) askColumns(indexes, observed []uint64) (*ByColumns, error) {
 			b.Read += indexes[i]
 		}
 	}
-	groups := slices.CompactFunc(slices.Sorted(slices.Values(indexes)), func(a, b uint64) bool { return a/groupRecords == b/groupRecords })
+	groups := slices.CompactFunc(slices.Sorted(slices.Values(indexes)),
+		func(a, b uint64) bool { return a/groupRecords == b/groupRecords })
 	asked, err := s.ask(numberFind, trace.Query, queryOfGroup, groups)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,8 @@ func (s *session) ask(number int, o trace.Operation, query uint8, of []uint64) (
 	if len(of) == 0 {
 		return total, nil
 	}
-	file := &trace.File{Groups: 1, Operations: []trace.Operation{o}, Queries: []uint8{query}, Threads: []trace.Thread{{Limit: uint64(len(of))}}}
+	file := &trace.File{Groups: 1, Operations: []trace.Operation{o}, Queries: []uint8{query},
+		Threads: []trace.Thread{{Limit: uint64(len(of))}}}
 	file.Amounts[0] = uint32(query)
 	for _, index := range of {
 		file.Threads[0].Entries = append(file.Threads[0].Entries, trace.MakeEntry(o, index, 0, false))

@@ -146,7 +146,8 @@ type Result struct {
 // Test cuts a store off, as often as the options say. The error is Assay's own; what the store did is
 // in the result. A test that ctx ends has the cuts so far.
 func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
-	r = Result{Store: t.Store.Name, Driver: t.Store.Driver, Class: t.Cell.Durability, WindowNS: int64(t.Cell.LossWindow), OpenMaxNS: int64(o.OpenMax), Cuts: []Cut{}}
+	r = Result{Store: t.Store.Name, Driver: t.Store.Driver, Class: t.Cell.Durability,
+		WindowNS: int64(t.Cell.LossWindow), OpenMaxNS: int64(o.OpenMax), Cuts: []Cut{}}
 	defer func() {
 		if ctx.Err() != nil {
 			err = nil
@@ -185,7 +186,8 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 func (t *tester) see(s *session) error {
 	r := t.result
 	r.Version, r.Settings = s.abilities.Version, s.abilities.Settings
-	r.Asked = proof.Question{Store: r.Driver, Version: proof.VersionOf(r.Version, r.Settings), Options: t.target.Store.OptionsInForce(), Settings: r.Settings,
+	r.Asked = proof.Question{Store: r.Driver, Version: proof.VersionOf(r.Version, r.Settings),
+		Options: t.target.Store.OptionsInForce(), Settings: r.Settings,
 		Class: r.Class, WindowNS: r.WindowNS, Servers: r.Servers}
 	running := proof.Running{PIDs: []int{s.worker.PID()}, Command: t.target.Store.Worker, Directory: s.directory}
 	if s.server != nil {
@@ -245,7 +247,8 @@ func (t *tester) sessionIn(directory string, tag uint32, columns bool) *session 
 	if len(command) == 0 {
 		command = t.options.Worker
 	}
-	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log, command: command, timeout: t.options.Timeout,
+	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log,
+		command: command, timeout: t.options.Timeout,
 		program: t.options.program, columns: columns}
 }
 

@@ -51,8 +51,9 @@ func targetOf(t *testing.T, name string, class store.Durability, threads int) *T
 			continue
 		}
 		return &Target{
-			Store:     experiment.Store{Name: name, Driver: name, Description: d.Describe()},
-			Cell:      experiment.Cell{Durability: class, ValueBytes: 100, Threads: threads, Handles: control.HandlesShared},
+			Store: experiment.Store{Name: name, Driver: name, Description: d.Describe()},
+			Cell: experiment.Cell{Durability: class, ValueBytes: 100, Threads: threads,
+				Handles: control.HandlesShared},
 			Keys:      keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
 			PoolBytes: 1 << 16, PoolSeed: 1, Records: 100, Operations: 2000,
 		}
@@ -92,7 +93,8 @@ func TestKill(t *testing.T) {
 				t.Errorf("%s is %s after %d cuts: %s", class, r.State, len(r.Cuts), r.Why)
 			}
 			for _, cut := range r.Cuts {
-				if cut.Records == 0 || cut.Found == 0 || cut.Right != cut.Records || cut.Scanned == nil || (cut.ByColumns != nil) != target.hasColumns(cut.Number) {
+				if cut.Records == 0 || cut.Found == 0 || cut.Right != cut.Records || cut.Scanned == nil ||
+					(cut.ByColumns != nil) != target.hasColumns(cut.Number) {
 					t.Errorf("cut %d was not looked at: %+v", cut.Number, cut.Check)
 				}
 			}
@@ -106,7 +108,8 @@ func TestKill(t *testing.T) {
 		}
 	})
 	const cuts = 50
-	refuted := []string{walstore.Buffers, walstore.Undeletes, walstore.WontOpen, walstore.ShortScans, walstore.ShortIndex, walstore.StaleIndex, walstore.CountsWrong}
+	refuted := []string{walstore.Buffers, walstore.Undeletes, walstore.WontOpen, walstore.ShortScans,
+		walstore.ShortIndex, walstore.StaleIndex, walstore.CountsWrong}
 	if os.Getenv("ASSAY_LONG") == "1" {
 		refuted = walstore.FlawedAtKill
 	}
@@ -189,7 +192,8 @@ func TestPower(t *testing.T) {
 		target := targetOf(t, walstore.LosesTwice, store.D3, 8)
 		target.Operations = 200
 		o := optionsOf(t, Power, 50)
-		o.FileSystem, o.FirstOnly = powercut.Strict, true // ext4 forgives it: it writes a file that was emptied when that is closed
+		// ext4 forgives it: it writes a file that was emptied when that is closed
+		o.FileSystem, o.FirstOnly = powercut.Strict, true
 		r := tested(t, target, o)
 		if last := len(r.Cuts) - 1; r.State != Refuted || r.Cuts[last].Moment != "recovery" {
 			t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
@@ -214,7 +218,8 @@ func TestPower(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if was := kept.Cut; !same || again.Missing() != was.Missing() || again.Right != was.Right || again.Damage() != was.Damage() {
+			if was := kept.Cut; !same || again.Missing() != was.Missing() || again.Right != was.Right ||
+				again.Damage() != was.Damage() {
 				t.Errorf("the case is not the same again (%v): %+v, was %+v", same, again, was)
 			}
 		})
@@ -250,7 +255,8 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	for name, kind := range map[string]powercut.FaultKind{walstore.Honest: powercut.NoSpace, walstore.WritesOn: powercut.NoSpace, walstore.IgnoresShortWrites: powercut.ShortWrite} {
+	for name, kind := range map[string]powercut.FaultKind{walstore.Honest: powercut.NoSpace,
+		walstore.WritesOn: powercut.NoSpace, walstore.IgnoresShortWrites: powercut.ShortWrite} {
 		t.Run("and a kill/"+name, func(t *testing.T) {
 			target := targetOf(t, name, store.D1, 8)
 			target.Operations = 400
@@ -270,8 +276,9 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	for name, kind := range map[string]powercut.FaultKind{walstore.IgnoresSyncErrors: powercut.SyncError, walstore.SyncsAgain: powercut.SyncError,
-		walstore.WritesOn: powercut.NoSpace, walstore.IgnoresShortWrites: powercut.ShortWrite} {
+	for name, kind := range map[string]powercut.FaultKind{walstore.IgnoresSyncErrors: powercut.SyncError,
+		walstore.SyncsAgain: powercut.SyncError,
+		walstore.WritesOn:   powercut.NoSpace, walstore.IgnoresShortWrites: powercut.ShortWrite} {
 		t.Run(name, func(t *testing.T) {
 			target := targetOf(t, name, store.D3, 8)
 			target.Operations = 400

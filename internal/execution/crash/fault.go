@@ -145,7 +145,8 @@ func (t *tester) killAfterFault(rig *powercut.Rig, number, eligible int) (cut Cu
 		return cut, err
 	}
 	for try := range faultTries {
-		m := moment{phase: phaseWrites + r.IntN(len(steps)-phaseWrites), share: r.Float64(), recovery: r.IntN(4) == 0, delay: r.Float64() * 1.2}
+		m := moment{phase: phaseWrites + r.IntN(len(steps)-phaseWrites), share: r.Float64(),
+			recovery: r.IntN(4) == 0, delay: r.Float64() * 1.2}
 		if try > 0 { // the kill came before the fault: later, then
 			m.phase = len(steps) - 1
 		}
@@ -164,7 +165,8 @@ func (t *tester) killAfterFault(rig *powercut.Rig, number, eligible int) (cut Cu
 
 // faultLife lives until a moment, at which the store is killed, and looks at what it then has. met is false
 // where no call has failed before.
-func (t *tester) faultLife(rig *powercut.Rig, disk string, f powercut.Fault, m *moment, cut *Cut) (met bool, err error) {
+func (t *tester) faultLife(rig *powercut.Rig, disk string, f powercut.Fault, m *moment, cut *Cut) (met bool,
+	err error) {
 	s, err := t.newDisk(rig, disk, tagOf(t.options.Seed, 0), t.target.hasColumns(cut.Number))
 	if err != nil {
 		return false, err
@@ -195,7 +197,8 @@ func (t *tester) faultLife(rig *powercut.Rig, disk string, f powercut.Fault, m *
 		t.result.Why = "fails before any call does: " + stopped
 		return false, nil
 	}
-	seenBy := Faulted{Kind: f.Kind, Call: f.At, Calls: seen.Failed, Eligible: seen.Eligible, Errors: sum(s.failed), Stopped: stopped}
+	seenBy := Faulted{Kind: f.Kind, Call: f.At, Calls: seen.Failed, Eligible: seen.Eligible, Errors: sum(s.failed),
+		Stopped: stopped}
 	if first := slices.IndexFunc(s.failed, func(n uint64) bool { return n > 0 }); first >= 0 {
 		seenBy.After = sum(s.fine[first+1:])
 	}

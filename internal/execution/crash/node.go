@@ -40,7 +40,9 @@ type Comebacks struct {
 	Tried, NotBack int
 	Median, Worst  time.Duration // of those that came back
 	First          *Cut          // after which it did not come back; nil: all did
-	Lacking        *Cut          // of which most was missing once the server was back, where that breaks no promise; nil: nothing was
+	// of which most was missing once the server was back, where that breaks no promise; nil:
+	// nothing was
+	Lacking *Cut
 }
 
 // Back returns what became of the servers whose power was cut; nil: none was started again.
@@ -192,7 +194,8 @@ func (t *tester) nodeCut(rig *powercut.Rig, number int, opens time.Duration) (cu
 			<-ctx.Done()
 		}
 		cancel()
-		if _, err := s.server.Members[s.node.victim].Halt(); err != nil && t.ctx.Err() == nil && !s.node.ended(s.server) {
+		if _, err := s.server.Members[s.node.victim].Halt(); err != nil && t.ctx.Err() == nil &&
+			!s.node.ended(s.server) {
 			return cut, 0, err
 		}
 		cut.Keep = drawKeep(r)
@@ -289,7 +292,8 @@ func (t *tester) lose(rig *powercut.Rig, s *session, cut *Cut, r *rand.Rand) (wh
 		return "", err
 	}
 	name := disk + "-cut"
-	if cut.Digest, err = rig.Cut(name, powercut.Cut{Of: disk, From: n.from, At: events, Keep: cut.Keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes, SectorBytes: t.options.SectorBytes}); err != nil {
+	if cut.Digest, err = rig.Cut(name, powercut.Cut{Of: disk, From: n.from, At: events, Keep: cut.Keep,
+		Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes, SectorBytes: t.options.SectorBytes}); err != nil {
 		return "", err
 	}
 	n.disks, n.from = append(n.disks, name), 0

@@ -121,14 +121,16 @@ func (t *tester) isEnough() bool {
 
 // record does the whole workload on a disk, closes the store in order, and ends the recording. With a
 // fault, its calls are counted, and fail where it says so.
-func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault, columns bool) (rec *recording, err error) {
+func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault, columns bool) (rec *recording,
+	err error) {
 	rec = &recording{disk: disk, tag: tagOf(t.options.Seed, 0), columns: columns}
 	s, err := t.newDisk(rig, disk, rec.tag, columns)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		if _, full := rig.Count(disk); full != nil && t.ctx.Err() == nil { // what failed for that is no fault of the store
+		// what failed for that is no fault of the store
+		if _, full := rig.Count(disk); full != nil && t.ctx.Err() == nil {
 			t.result.Why, t.result.Control, err = fmt.Sprintf("%v: take fewer --operations", full), nil, nil
 			rec = nil
 		}
@@ -176,7 +178,8 @@ func (t *tester) newDisk(rig *powercut.Rig, disk string, tag uint32, columns boo
 		return nil, err
 	}
 	directory := filepath.Join(rig.Point(), storePlace)
-	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory), t.target.letIn(rig.Point()), t.target.letIn(rig.Directory())); err != nil {
+	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory), t.target.letIn(rig.Point()),
+		t.target.letIn(rig.Directory())); err != nil {
 		return nil, err
 	}
 	s := t.sessionIn(directory, tag, columns)
@@ -226,7 +229,8 @@ func (rec *recording) index() {
 		}
 		rec.first = min(rec.first, i)
 		s := Stamp{e.NS, e.Phase, e.Attempted, e.Acknowledged}
-		if n := len(rec.stamps); n == 0 || rec.stamps[n-1].Phase != s.Phase || sum(rec.stamps[n-1].Acknowledged) != sum(s.Acknowledged) {
+		if n := len(rec.stamps); n == 0 || rec.stamps[n-1].Phase != s.Phase ||
+			sum(rec.stamps[n-1].Acknowledged) != sum(s.Acknowledged) {
 			rec.acks = append(rec.acks, i)
 			rec.stamps = append(rec.stamps, s)
 		}
@@ -306,7 +310,8 @@ func (t *tester) powerCut(rig *powercut.Rig, rec *recording, number int) (cut Cu
 		cut.Moment = rec.names[at.Phase]
 	}
 	name := fmt.Sprintf("cut-%d", number)
-	made := diskCut{powercut.Cut{Of: rec.disk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes, SectorBytes: t.options.SectorBytes}, t.diskBytes()}
+	made := diskCut{powercut.Cut{Of: rec.disk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(),
+		IgnoresFlushes: t.options.IgnoresFlushes, SectorBytes: t.options.SectorBytes}, t.diskBytes()}
 	if cut.Digest, err = rig.Cut(name, made.Cut); err != nil {
 		return cut, err
 	}
@@ -332,7 +337,8 @@ func (t *tester) diskBytes() int64 {
 }
 
 // cutRecovery opens the store on a disk, and makes another disk of one moment of that.
-func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r *rand.Rand) (second string, made powercut.Cut, digest string, err error) {
+func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r *rand.Rand) (second string,
+	made powercut.Cut, digest string, err error) {
 	why, err := mount(rig, first)
 	if err != nil {
 		return "", made, "", err
@@ -359,7 +365,8 @@ func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r 
 		return "", made, "", err
 	}
 	second = first + "-again"
-	made = powercut.Cut{Of: first, At: r.IntN(len(events) + 1), Keep: drawKeep(r), Seed: r.Uint64(), SectorBytes: t.options.SectorBytes}
+	made = powercut.Cut{Of: first, At: r.IntN(len(events) + 1), Keep: drawKeep(r), Seed: r.Uint64(),
+		SectorBytes: t.options.SectorBytes}
 	digest, err = rig.Cut(second, made)
 	return second, made, digest, err
 }

@@ -42,7 +42,8 @@ func rateOf(stamps []Stamp) float64 {
 			if first == nil {
 				first = s
 			}
-			if last == nil || sum(s.Acknowledged) > sum(last.Acknowledged) { // an end that nothing follows is no time of work
+			// an end that nothing follows is no time of work
+			if last == nil || sum(s.Acknowledged) > sum(last.Acknowledged) {
 				last = s
 			}
 		}

@@ -74,8 +74,10 @@ func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp,
 	if err != nil {
 		return fmt.Errorf("keep a failing case: %w", err)
 	}
-	c := Case{Target: *t.target, FileSystem: t.options.FileSystem, Mounted: t.options.MountOptions, Rig: powercut.Version, Bytes: made.bytes, From: base + made.From, At: base + made.At,
-		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Sector: made.SectorBytes, Seed: t.options.Seed, Tag: rec.tag, Columns: rec.columns, Stamp: at, Cut: cut}
+	c := Case{Target: *t.target, FileSystem: t.options.FileSystem, Mounted: t.options.MountOptions,
+		Rig: powercut.Version, Bytes: made.bytes, From: base + made.From, At: base + made.At,
+		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Sector: made.SectorBytes,
+		Seed: t.options.Seed, Tag: rec.tag, Columns: rec.columns, Stamp: at, Cut: cut}
 	if rec.server != nil {
 		c.Server = rec.server.Remains()
 	}
@@ -87,7 +89,8 @@ func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp,
 		return err
 	}
 	t.kept, t.result.Case = &cut, directory
-	return os.WriteFile(filepath.Join(directory, caseFile), append(text, '\n'), 0o600) // a server's password may stand in it
+	// a server's password may stand in it
+	return os.WriteFile(filepath.Join(directory, caseFile), append(text, '\n'), 0o600)
 }
 
 // ReadCase reads a case from its directory.
@@ -150,15 +153,18 @@ func Replay(ctx context.Context, c *Case, directory string, o Options) (again Cu
 		return again, false, err
 	}
 	for i, p := range c.Phases {
-		if i >= len(steps) || len(p.Attempted) != len(steps[i].Threads) || len(p.Doubt) != len(p.Attempted) || len(p.Acknowledged) != len(p.Attempted) {
+		if i >= len(steps) || len(p.Attempted) != len(steps[i].Threads) || len(p.Doubt) != len(p.Attempted) ||
+			len(p.Acknowledged) != len(p.Attempted) {
 			return again, false, errors.New("the case does not fit the operations that its seed makes: another version of Assay made it")
 		}
-		rec.phases = append(rec.phases, audit.Phase{Number: i, Trace: steps[i].File, Attempted: p.Attempted, Acknowledged: p.Acknowledged, Doubt: p.Doubt,
+		rec.phases = append(rec.phases, audit.Phase{Number: i, Trace: steps[i].File, Attempted: p.Attempted,
+			Acknowledged: p.Acknowledged, Doubt: p.Doubt,
 			NotIncremented: make([]uint64, len(p.Attempted)), ZeroVersions: i == phaseLoad})
 	}
 	again = Cut{Number: c.Cut.Number, Moment: c.Cut.Moment, Entry: c.Cut.Entry, NS: c.Cut.NS, Keep: c.Cut.Keep}
 	const name = "replayed"
-	again.Digest, err = rig.Cut(name, powercut.Cut{Of: recordedDisk, From: c.From, At: c.At, Keep: powercut.Keep(c.Keep), Seed: c.KeepSeed, IgnoresFlushes: c.Ignores, SectorBytes: c.Sector})
+	again.Digest, err = rig.Cut(name, powercut.Cut{Of: recordedDisk, From: c.From, At: c.At,
+		Keep: powercut.Keep(c.Keep), Seed: c.KeepSeed, IgnoresFlushes: c.Ignores, SectorBytes: c.Sector})
 	if err != nil {
 		return again, false, err
 	}

@@ -67,7 +67,8 @@ func (s *replicaStore) Handle() (store.Handle, error) {
 		if err != nil {
 			return nil, errors.Join(err, h.Close())
 		}
-		h.servers = append(h.servers, &replicaClient{connection: c, answers: json.NewDecoder(bufio.NewReader(c)), requests: json.NewEncoder(c)})
+		h.servers = append(h.servers, &replicaClient{connection: c, answers: json.NewDecoder(bufio.NewReader(c)),
+			requests: json.NewEncoder(c)})
 	}
 	return h, nil
 }
@@ -265,7 +266,8 @@ func TestOneOfSeveral(t *testing.T) {
 	}
 	t.Run("a record that two of three have is there without one", func(t *testing.T) {
 		r := lost(t, ackedByTwo, keepsStarting, store.D4, 3)
-		if back := r.Back(); r.State != Kept || len(r.Cuts) != 3 || back == nil || back.Tried != 3 || back.NotBack != 0 {
+		if back := r.Back(); r.State != Kept || len(r.Cuts) != 3 || back == nil || back.Tried != 3 ||
+			back.NotBack != 0 {
 			t.Errorf("it is %s after %d cuts: %s; %+v", r.State, len(r.Cuts), r.Why, back)
 		}
 	})

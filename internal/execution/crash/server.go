@@ -70,8 +70,10 @@ func (s *session) startServer() (err error) {
 	if s.node != nil {
 		places = map[int]string{s.node.victim: s.node.place}
 	}
-	s.server, err = server.StartGroup(s.ctx, program, server.Request{Directory: s.directory, Log: s.log, Class: s.target.Cell.Durability,
-		Options: t.Server.Options, Each: t.Server.Each, Places: places, Settings: t.Server.Settings, Patience: s.timeout, Count: t.Server.Count})
+	s.server, err = server.StartGroup(s.ctx, program, server.Request{Directory: s.directory, Log: s.log,
+		Class:   s.target.Cell.Durability,
+		Options: t.Server.Options, Each: t.Server.Each, Places: places, Settings: t.Server.Settings,
+		Patience: s.timeout, Count: t.Server.Count})
 	if err != nil && s.ctx.Err() == nil {
 		return fmt.Errorf("%w: %w", errServer, err)
 	}
@@ -111,7 +113,8 @@ func (s *session) closeServer() error {
 func (s *session) openServerAndKill(after time.Duration) error {
 	ctx, cancel := context.WithTimeout(s.ctx, after)
 	defer cancel()
-	if err := s.server.Restart(ctx, s.timeout); err != nil { // it is killed by then, or could not start: the check finds that
+	// it is killed by then, or could not start: the check finds that
+	if err := s.server.Restart(ctx, s.timeout); err != nil {
 		return s.ctx.Err()
 	}
 	<-ctx.Done()

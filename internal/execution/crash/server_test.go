@@ -26,7 +26,8 @@ import (
 var serverDrivers = []store.Driver{redis.Driver{}, etcd.Driver{}}
 
 // serverTarget is a server that Assay starts, in a class, and the options of its cuts.
-func serverTarget(t *testing.T, driver store.Driver, p server.Program, class store.Durability, kind Kind, cuts int) (*Target, Options) {
+func serverTarget(t *testing.T, driver store.Driver, p server.Program, class store.Durability, kind Kind,
+	cuts int) (*Target, Options) {
 	t.Helper()
 	if _, err := p.Find(); err != nil {
 		t.Skipf("SKIPPED: %v", err)
@@ -55,14 +56,16 @@ func serverTarget(t *testing.T, driver store.Driver, p server.Program, class sto
 	o.Program = func(string) (server.Program, bool) { return p, true }
 	return &Target{
 		Store: experiment.Store{Name: d.Name, Driver: d.Name, Description: d, Server: &experiment.Server{Count: 1}},
-		Cell:  experiment.Cell{Durability: class, LossWindow: 3 * time.Second, ValueBytes: 100, Threads: 4, Handles: control.HandlesPerThread},
-		Keys:  keyval.KeyShape{Format: keyval.Binary, Bytes: 16, Prefix: experiment.KeyPlaceholder + ":"}, PoolBytes: 1 << 16, PoolSeed: 1,
+		Cell: experiment.Cell{Durability: class, LossWindow: 3 * time.Second, ValueBytes: 100, Threads: 4,
+			Handles: control.HandlesPerThread},
+		Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16, Prefix: experiment.KeyPlaceholder + ":"}, PoolBytes: 1 << 16, PoolSeed: 1,
 		Records: 100, Operations: 300,
 	}, o
 }
 
 // attacked is a server to which something is done while it works, the first time that it is started.
-func attacked(t *testing.T, p server.Program, attack func(ctx context.Context, i *server.Instance) error) server.Program {
+func attacked(t *testing.T, p server.Program, attack func(ctx context.Context,
+	i *server.Instance) error) server.Program {
 	honest, once := p.Settings, sync.Once{}
 	p.Settings = func(ctx context.Context, i *server.Instance) (map[string]string, error) {
 		told, err := honest(ctx, i)

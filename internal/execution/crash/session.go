@@ -100,7 +100,8 @@ func (s *session) openRequest() control.Request {
 	c := s.target.Cell
 	directory, endpoints, options := s.reach()
 	return control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: s.target.Store.Driver, First: !s.opened, Directory: directory, Endpoints: endpoints, Durability: c.Durability,
+		Driver: s.target.Store.Driver, First: !s.opened, Directory: directory, Endpoints: endpoints,
+		Durability:   c.Durability,
 		LossWindowNS: int64(c.LossWindow), Options: options, Handles: c.Handles,
 		PoolHandles: min(c.PoolHandles, c.Threads), Pipeline: c.Pipeline, Threads: c.Threads,
 	}}
@@ -230,7 +231,8 @@ func (s *session) watch(p *phase, until uint64, began time.Time, stamps *[]Stamp
 			*stamps = append(*stamps, Stamp{now.Sub(began).Nanoseconds(), len(s.phases), p.attempted(), acknowledged})
 			last = now
 		}
-		if until > 0 && sum(acknowledged) >= until || s.writesFor > 0 && p.number == phaseWrites && now.After(deadline.Add(s.writesFor-s.timeout)) {
+		if until > 0 && sum(acknowledged) >= until || s.writesFor > 0 && p.number == phaseWrites &&
+			now.After(deadline.Add(s.writesFor-s.timeout)) {
 			return false, nil
 		}
 		done, err := p.pending.Wait(look, nil)

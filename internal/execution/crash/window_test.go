@@ -21,11 +21,13 @@ func TestWindow(t *testing.T) {
 		t.Error("no cuts have a window")
 	}
 	for i := range 20 {
-		r.Cuts = append(r.Cuts, Cut{Check: Check{Lost: uint64(i), LossNS: int64(i) * int64(time.Second), LostAll: i == 3}})
+		r.Cuts = append(r.Cuts, Cut{Check: Check{Lost: uint64(i), LossNS: int64(i) * int64(time.Second),
+			LostAll: i == 3}})
 	}
 	r.Cuts = append(r.Cuts, Cut{Check: Check{Refused: "does not open"}})
 	w := r.Window()
-	if w.Cuts != 20 || w.Median != 10*time.Second || w.Low != 5*time.Second || w.High != 14*time.Second || w.Worst != 19*time.Second ||
+	if w.Cuts != 20 || w.Median != 10*time.Second || w.Low != 5*time.Second || w.High != 14*time.Second ||
+		w.Worst != 19*time.Second ||
 		w.Records != 10 || w.RecordsMax != 19 || w.LostAll != 1 {
 		t.Errorf("it is %+v", *w)
 	}

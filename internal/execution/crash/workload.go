@@ -44,14 +44,17 @@ func (t *Target) workload(seed uint64, parts int) (steps []step, err error) {
 	}
 	order := trace.Order{Distribution: trace.Uniform}
 	names := []string{"load"}
-	specs := []trace.Spec{{Load: true, Records: t.Records, Fresh: t.Records, Order: trace.Order{Distribution: trace.Shuffled}, Sizes: sizes, Batch: batch,
+	specs := []trace.Spec{{Load: true, Records: t.Records, Fresh: t.Records,
+		Order: trace.Order{Distribution: trace.Shuffled}, Sizes: sizes, Batch: batch,
 		Threads: min(threads, int(t.Records))}}
 	fresh := t.Records
 	each := max(t.Operations/uint64(parts), uint64(threads))
 	for part := range parts {
 		names = append(names, "writes")
-		specs = append(specs, trace.Spec{Mix: []trace.Share{{Operation: trace.Insert, Weight: 5}, {Operation: trace.Upsert, Weight: 3}, {Operation: trace.Delete, Weight: 2}},
-			Records: t.Records, Fresh: fresh, Deleted: part > 0, Order: order, Sizes: sizes, Threads: threads, Limit: each})
+		specs = append(specs, trace.Spec{Mix: []trace.Share{{Operation: trace.Insert, Weight: 5},
+			{Operation: trace.Upsert, Weight: 3}, {Operation: trace.Delete, Weight: 2}},
+			Records: t.Records, Fresh: fresh, Deleted: part > 0, Order: order, Sizes: sizes, Threads: threads,
+			Limit: each})
 		fresh += each + uint64(threads) // beyond every index that this phase may reach: each of them takes at most one
 	}
 	if batch > 1 {

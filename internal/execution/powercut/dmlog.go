@@ -84,7 +84,8 @@ func readLog(from io.Reader) (entries []entry, err error) {
 	if _, err := io.ReadFull(from, sector[:]); err != nil {
 		return nil, fmt.Errorf("dm-log-writes log: %w", err)
 	}
-	if magic, version, size := le.Uint64(sector[:]), le.Uint64(sector[8:]), le.Uint32(sector[24:]); magic != dmMagic || version != dmVersion || size != sectorBytes {
+	magic, version, size := le.Uint64(sector[:]), le.Uint64(sector[8:]), le.Uint32(sector[24:])
+	if magic != dmMagic || version != dmVersion || size != sectorBytes {
 		return nil, fmt.Errorf("not a dm-log-writes log of version %d with sectors of %d bytes: magic %#x, version %d, %d bytes", dmVersion, sectorBytes, magic, version, size)
 	}
 	total := int64(0)
@@ -129,13 +130,15 @@ func (m *Image) pages() (entries []entry) {
 		if page == nil {
 			continue
 		}
-		if n := len(entries); n > 0 && entries[n-1].Offset+entries[n-1].Bytes == int64(number)*pageBytes && entries[n-1].Bytes < runMax {
+		if n := len(entries); n > 0 && entries[n-1].Offset+entries[n-1].Bytes == int64(number)*pageBytes &&
+			entries[n-1].Bytes < runMax {
 			last := &entries[n-1]
 			last.data = append(last.data, page...)
 			last.Bytes += int64(len(page))
 			continue
 		}
-		entries = append(entries, entry{Event: Event{Kind: Write, Offset: int64(number) * pageBytes, Bytes: int64(len(page))}, data: bytes.Clone(page)})
+		entries = append(entries, entry{Event: Event{Kind: Write, Offset: int64(number) * pageBytes,
+			Bytes: int64(len(page))}, data: bytes.Clone(page)})
 	}
 	return entries
 }
@@ -167,7 +170,8 @@ func (s *server) export(d *disk, at int, path string) (base int, err error) {
 	compressed, err := zstd.NewWriter(file)
 	if err == nil {
 		buffered := bufio.NewWriterSize(compressed, 1<<20)
-		err = errors.Join(writeLog(buffered, append(entries, d.log.entries[:at]...)), buffered.Flush(), compressed.Close())
+		err = errors.Join(writeLog(buffered, append(entries, d.log.entries[:at]...)), buffered.Flush(),
+			compressed.Close())
 	}
 	return base, errors.Join(err, file.Close())
 }

@@ -81,7 +81,8 @@ func watch(phase int, tracePath, countersPath string) (*watched, error) {
 
 // stamp looks at the counters. What is acknowledged is read first: each such entry was attempted.
 func (l *Log) stamp() Stamp {
-	s := Stamp{NS: clock.MonotonicNS(), Phase: l.last.Phase, Attempted: l.last.Attempted, Acknowledged: l.last.Acknowledged}
+	s := Stamp{NS: clock.MonotonicNS(), Phase: l.last.Phase, Attempted: l.last.Attempted,
+		Acknowledged: l.last.Acknowledged}
 	if l.watched == nil {
 		return s
 	}
@@ -112,7 +113,8 @@ func (l *Log) addChange(c change) error {
 		return errLogFull
 	}
 	c.data = bytes.Clone(c.data)
-	l.entries = append(l.entries, entry{Event: Event{Kind: Tree, Bytes: int64(len(c.data)), Stamp: l.stamp()}, change: &c})
+	l.entries = append(l.entries, entry{Event: Event{Kind: Tree, Bytes: int64(len(c.data)), Stamp: l.stamp()},
+		change: &c})
 	return nil
 }
 

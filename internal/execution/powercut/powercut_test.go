@@ -94,7 +94,8 @@ func TestApply(t *testing.T) {
 				if kind == Zero {
 					value = 0
 				}
-				e := entry{Event: Event{Kind: kind, Offset: int64(first) * sectorBytes, Bytes: int64(count) * sectorBytes}}
+				e := entry{Event: Event{Kind: kind, Offset: int64(first) * sectorBytes,
+					Bytes: int64(count) * sectorBytes}}
 				if kind == Write {
 					e.data = bytes.Repeat([]byte{value}, count*sectorBytes)
 				}
@@ -215,7 +216,8 @@ func TestCut(t *testing.T) {
 			must(t, r.Unmount())
 			random := rand.New(rand.NewPCG(1, 1))
 			for i, c := range []Cut{
-				{Keep: KeepNone}, {Keep: KeepAll}, {Keep: KeepHalf}, {Keep: KeepTorn}, {Keep: KeepHalf, IgnoresFlushes: true},
+				{Keep: KeepNone}, {Keep: KeepAll}, {Keep: KeepHalf}, {Keep: KeepTorn}, {Keep: KeepHalf,
+					IgnoresFlushes: true},
 			} {
 				c.Of, c.At, c.Seed = "recorded", len(events), random.Uint64()
 				cut := fmt.Sprint("cut-", i)
@@ -275,7 +277,8 @@ func TestDMLog(t *testing.T) {
 			t.Fatalf("%d entries of %d: %v", len(again), len(entries), err)
 		}
 		for i, e := range entries {
-			if got := again[i]; got.Kind != e.Kind || got.Offset != e.Offset || got.Bytes != e.Bytes || !bytes.Equal(got.data, e.data) || got.forced != e.forced {
+			if got := again[i]; got.Kind != e.Kind || got.Offset != e.Offset || got.Bytes != e.Bytes ||
+				!bytes.Equal(got.data, e.data) || got.forced != e.forced {
 				t.Fatalf("entry %d is %+v, was %+v", i, got.Event, e.Event)
 			}
 		}
@@ -292,7 +295,8 @@ func TestForcedWrite(t *testing.T) {
 	m, err := NewImage(1 << 16)
 	must(t, err)
 	write := func(sector int64, value byte, forced bool) entry {
-		return entry{Event: Event{Kind: Write, Offset: sector * sectorBytes, Bytes: sectorBytes}, data: bytes.Repeat([]byte{value}, sectorBytes), forced: forced}
+		return entry{Event: Event{Kind: Write, Offset: sector * sectorBytes, Bytes: sectorBytes},
+			data: bytes.Repeat([]byte{value}, sectorBytes), forced: forced}
 	}
 	l := Log{entries: []entry{write(1, 1, false), write(2, 2, true)}}
 	must(t, l.apply(m, Cut{At: 2, Keep: KeepNone}))

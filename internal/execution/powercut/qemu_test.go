@@ -89,7 +89,8 @@ func TestQEMURecordsTheSame(t *testing.T) {
 		default:
 			value := byte(1 + random.IntN(255))
 			commands = append(commands, fmt.Sprintf("write -P %d %d %d", value, offset, length))
-			done = append(done, entry{Event: Event{Kind: Write, Offset: offset, Bytes: length}, data: bytes.Repeat([]byte{value}, int(length))})
+			done = append(done, entry{Event: Event{Kind: Write, Offset: offset, Bytes: length},
+				data: bytes.Repeat([]byte{value}, int(length))})
 		}
 	}
 	place := t.TempDir()

@@ -188,7 +188,8 @@ func (r *Rig) Mount(name string) error {
 		return fmt.Errorf("%s has the write cache %q, expected write back: flushes would not be seen (%w)", device.Name(), kind, err)
 	}
 	flags, options := mountOptions(FileSystems[r.fileSystem].Options, r.options)
-	if err := linux.Mount(device.Name(), r.Point(), r.fileSystem, linux.MS_NODEV|linux.MS_NOSUID|flags, options); err != nil {
+	if err := linux.Mount(device.Name(), r.Point(), r.fileSystem, linux.MS_NODEV|linux.MS_NOSUID|flags,
+		options); err != nil {
 		return &MountError{fmt.Errorf("mount %s (%s) on %s: %w", r.fileSystem, options, device.Name(), err)}
 	}
 	r.mounted = name

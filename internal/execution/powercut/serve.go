@@ -374,9 +374,11 @@ func (s *server) mount(directory string) error {
 	root := &fs.Inode{}
 	// Without root, a helper mounts it, and it is the user's alone.
 	isRoot := os.Geteuid() == 0
-	mounted, err := fs.Mount(directory, root, &fs.Options{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), MountOptions: fuse.MountOptions{
-		FsName: MountName, Name: MountName, AllowOther: isRoot, DirectMountStrict: isRoot, DisableXAttrs: true, MaxWrite: 1 << 20,
-	}})
+	mounted, err := fs.Mount(directory, root, &fs.Options{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),
+		MountOptions: fuse.MountOptions{
+			FsName: MountName, Name: MountName, AllowOther: isRoot, DirectMountStrict: isRoot, DisableXAttrs: true,
+			MaxWrite: 1 << 20,
+		}})
 	if err != nil {
 		return fmt.Errorf("mount FUSE: %s", strings.TrimSpace(err.Error())) // the library's ends in a new line
 	}

@@ -110,7 +110,8 @@ func (s *strictNode) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 }
 
 // link gives a node a name in this directory; target 0 makes the node.
-func (s *strictNode) link(ctx context.Context, name string, target uint64, directory bool, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (s *strictNode) link(ctx context.Context, name string, target uint64, directory bool, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	var made *node
 	own := access{mode: mode}
 	if caller, known := fuse.FromContext(ctx); known {
@@ -126,7 +127,8 @@ func (s *strictNode) link(ctx context.Context, name string, target uint64, direc
 			}
 			target = t.next
 		}
-		if e := s.disk.change(change{kind: changeLink, node: s.id, name: name, target: target, directory: directory, access: own}); e != 0 {
+		if e := s.disk.change(change{kind: changeLink, node: s.id, name: name, target: target, directory: directory,
+			access: own}); e != 0 {
 			return e
 		}
 		made = t.nodes[target]
@@ -139,16 +141,19 @@ func (s *strictNode) link(ctx context.Context, name string, target uint64, direc
 	return s.see(ctx, target, made), 0
 }
 
-func (s *strictNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (s *strictNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode,
+	fs.FileHandle, uint32, syscall.Errno) {
 	made, e := s.link(ctx, name, 0, false, mode, out)
 	return made, handleOf(flags), 0, e
 }
 
-func (s *strictNode) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (s *strictNode) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fs.Inode,
+	syscall.Errno) {
 	return s.link(ctx, name, 0, true, mode, out)
 }
 
-func (s *strictNode) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (s *strictNode) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode,
+	syscall.Errno) {
 	other, own := target.(*strictNode)
 	if !own || other.disk != s.disk {
 		return nil, syscall.EXDEV
@@ -171,7 +176,8 @@ func (s *strictNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	return s.Unlink(ctx, name)
 }
 
-func (s *strictNode) Rename(_ context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+func (s *strictNode) Rename(_ context.Context, name string, to fs.InodeEmbedder, newName string,
+	flags uint32) syscall.Errno {
 	other, own := to.(*strictNode)
 	if !own || other.disk != s.disk {
 		return syscall.EXDEV
@@ -218,7 +224,8 @@ func (s *strictNode) setLength(length int64) syscall.Errno {
 	})
 }
 
-func (s *strictNode) Read(_ context.Context, _ fs.FileHandle, to []byte, offset int64) (fuse.ReadResult, syscall.Errno) {
+func (s *strictNode) Read(_ context.Context, _ fs.FileHandle, to []byte, offset int64) (fuse.ReadResult,
+	syscall.Errno) {
 	count := 0
 	e := s.locked(func(_ *tree, n *node) syscall.Errno {
 		count = n.data.read(to, offset)
@@ -260,7 +267,8 @@ func (s *strictNode) Allocate(_ context.Context, _ fs.FileHandle, offset, length
 			if most := n.data.length; mode&keepSize != 0 {
 				end = min(end, most)
 			}
-			return s.disk.change(change{kind: changeBytes, node: s.id, offset: int64(offset), data: make([]byte, max(0, end-int64(offset)))})
+			return s.disk.change(change{kind: changeBytes, node: s.id, offset: int64(offset), data: make([]byte,
+				max(0, end-int64(offset)))})
 		case s.disk.meets(NoSpace) > 0:
 			return syscall.ENOSPC
 		case mode&keepSize != 0 || end <= n.data.length:
@@ -303,7 +311,8 @@ func (s *strictNode) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAtt
 // Statfs tells of room, which some stores want to see before they open.
 func (s *strictNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	const blocks = 1 << 26
-	out.Bsize, out.Frsize, out.Blocks, out.Bfree, out.Bavail, out.NameLen = pageBytes, pageBytes, blocks, blocks, blocks, 255
+	out.Bsize, out.Frsize, out.Blocks, out.Bfree, out.Bavail, out.NameLen =
+		pageBytes, pageBytes, blocks, blocks, blocks, 255
 	out.Files, out.Ffree = blocks, blocks
 	return 0
 }

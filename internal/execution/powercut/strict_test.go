@@ -118,7 +118,8 @@ func TestStrictFileSystemHasOwners(t *testing.T) {
 	must(t, errors.Join(err, r.Mount("cut")))
 	for _, name := range []string{"place", "place/file", "place/inner", "place/inner/file"} {
 		var stat unix.Stat_t
-		if err := unix.Lstat(filepath.Join(r.Point(), name), &stat); err != nil || stat.Uid != user || stat.Gid != user {
+		if err := unix.Lstat(filepath.Join(r.Point(), name), &stat); err != nil || stat.Uid != user ||
+			stat.Gid != user {
 			t.Errorf("%s is of user %d, group %d: %v", name, stat.Uid, stat.Gid, err)
 		}
 	}

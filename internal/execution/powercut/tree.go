@@ -38,7 +38,8 @@ type node struct {
 type access struct{ mode, uid, gid uint32 }
 
 func newTree() *tree {
-	return &tree{map[uint64]*node{rootNode: {directory: true, access: access{mode: 0o755}, names: map[string]uint64{}}}, rootNode + 1}
+	return &tree{map[uint64]*node{rootNode: {directory: true, access: access{mode: 0o755},
+		names: map[string]uint64{}}}, rootNode + 1}
 }
 
 // changeKind is what a change does.

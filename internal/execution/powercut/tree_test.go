@@ -65,7 +65,8 @@ func TestStrictTreeAgainstModel(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		live, log := newTree(), Log{last: Stamp{Phase: -1}}
-		m := modelFS{map[uint64][]byte{}, map[uint64][]byte{}, map[uint64]map[string]uint64{rootNode: {}}, map[uint64]map[string]uint64{rootNode: {}}}
+		m := modelFS{map[uint64][]byte{}, map[uint64][]byte{}, map[uint64]map[string]uint64{rootNode: {}},
+			map[uint64]map[string]uint64{rootNode: {}}}
 		directories, files := []uint64{rootNode}, []uint64{}
 		clean := map[uint64]bool{rootNode: true} // nothing changed since the last sync
 		apply := func(c change) {
@@ -97,7 +98,8 @@ func TestStrictTreeAgainstModel(t *testing.T) {
 				if len(files) == 0 {
 					continue
 				}
-				id, data, offset := files[random.IntN(len(files))], []byte{byte(random.IntN(255) + 1), 7}, int64(random.IntN(6))
+				id, data, offset := files[random.IntN(len(files))], []byte{byte(random.IntN(255) + 1),
+					7}, int64(random.IntN(6))
 				apply(change{kind: changeBytes, node: id, offset: offset, data: data})
 				was := m.bytes[id]
 				grown := append(bytes.Clone(was), make([]byte, max(0, int(offset)+2-len(was)))...)

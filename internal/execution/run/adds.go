@@ -21,7 +21,8 @@ const (
 // keys for their adds, so that they can't show a store that adds over what is there. It returns nil where
 // no phase adds, the store may answer with what was or may forget, or an add failed otherwise.
 func (t *trial) checkAdds(ctx context.Context, indexes, observed []uint64) (*record.Adds, error) {
-	if !t.result.Abilities.Add || !adds(t.run.experiment) || t.eventual || t.forgot || removeNumber-2-t.readBacks <= t.numbers() {
+	if !t.result.Abilities.Add || !adds(t.run.experiment) || t.eventual || t.forgot ||
+		removeNumber-2-t.readBacks <= t.numbers() {
 		return nil, nil
 	}
 	var existing, contested []uint64

@@ -47,7 +47,8 @@ func TestAddsAreChecked(t *testing.T) {
 				t.Fatal(err)
 			}
 			trial := trialOf(t, directory, driver)
-			if trial.Final == nil || trial.Final.Adds == nil || trial.Final.Adds.Existing != addsExisting || trial.Final.Adds.Contested != addsContested {
+			if trial.Final == nil || trial.Final.Adds == nil || trial.Final.Adds.Existing != addsExisting ||
+				trial.Final.Adds.Contested != addsContested {
 				t.Fatalf("adds were not checked: %+v", trial.Final)
 			}
 			var found []finding.Code

@@ -84,7 +84,8 @@ phases:
 			t.Fatal(err)
 		}
 		trial := run.Trials[run.Plan[0].ID]
-		if f := trial.Final; f == nil || c.right == 100 && (f.Right != 100 || f.Errors != 0) || c.right < 100 && f.Right > c.right {
+		if f := trial.Final; f == nil || c.right == 100 && (f.Right != 100 || f.Errors != 0) || c.right < 100 &&
+			f.Right > c.right {
 			t.Errorf("%s: %+v", c.driver, f)
 		}
 	}

@@ -102,7 +102,8 @@ func (v *endView) TrialEnded(e event.TrialEnd) {
 
 // agentTries runs the experiment, with what happens once its phase is under way, and returns its tries.
 // ended is closed when the first of them has ended.
-func agentTries(t *testing.T, places, lasts string, fault func(ended <-chan struct{}), change ...func(*Options)) (tries []*record.Trial, said string) {
+func agentTries(t *testing.T, places, lasts string, fault func(ended <-chan struct{}),
+	change ...func(*Options)) (tries []*record.Trial, said string) {
 	t.Helper()
 	var told heard
 	ended := make(chan struct{})
@@ -161,7 +162,8 @@ func lostThen(t *testing.T, tries []*record.Trial, agent, why string) {
 		t.Fatalf("%d tries, expected one and its repetition", len(tries))
 	}
 	first, again := tries[0], tries[1]
-	if first.State != record.Failed || first.Cause != finding.CauseAgentLost || !strings.Contains(first.Error, agent) || !strings.Contains(first.Error, why) {
+	if first.State != record.Failed || first.Cause != finding.CauseAgentLost || !strings.Contains(first.Error,
+		agent) || !strings.Contains(first.Error, why) {
 		t.Errorf("the first try: %s, %s: %s", first.State, first.Cause, first.Error)
 	}
 	accusesNoStore(t, first)
@@ -363,7 +365,8 @@ func joinsAt(endpoint string) func(*Options) {
 func TestAnAgentThatIsCutOff(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
-	cut := func(t *testing.T, agents int, lasts string, fault func(*loopback.Link, int, <-chan struct{}), change ...func(*Options)) []*record.Trial {
+	cut := func(t *testing.T, agents int, lasts string, fault func(*loopback.Link, int, <-chan struct{}),
+		change ...func(*Options)) []*record.Trial {
 		endpoint := natsOf(t)
 		link := loopback.NewLink(t, endpoint)
 		pid := joining(t, link.Endpoint)
@@ -523,7 +526,8 @@ func TestAnAgentThatIsThrottled(t *testing.T) {
 			t.Errorf("%+v of %d ns: %+v", a, phase.ElapsedNS, result.Findings)
 		}
 	}
-	if one, other := phase.Agents[0].CPUQuota, phase.Agents[1].CPUQuota; max(one, other) != 0.1 || min(one, other) != 0 {
+	if one, other := phase.Agents[0].CPUQuota, phase.Agents[1].CPUQuota; max(one, other) != 0.1 ||
+		min(one, other) != 0 {
 		t.Errorf("quotas of %g and %g CPUs", one, other)
 	}
 }
@@ -609,7 +613,8 @@ func TestAStaleReadWithinAnAgent(t *testing.T) {
 	if trial.Error != "" || len(trial.Phases) != 2 || trial.Phases[1].History == nil {
 		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
 	}
-	if h := trial.Phases[1].History; h.Stale == 0 || h.ClockErrorNS < int64(staleOneWay) || h.Ghosts+h.LostUpdates+h.Vanished > 0 || h.Undecided > 0 {
+	if h := trial.Phases[1].History; h.Stale == 0 || h.ClockErrorNS < int64(staleOneWay) ||
+		h.Ghosts+h.LostUpdates+h.Vanished > 0 || h.Undecided > 0 {
 		t.Errorf("reads were stale for up to %v, the clock known to %v: %+v", staleFor, staleOneWay, h)
 	}
 	if !slices.Contains(codes(trial), string(finding.FaultStale)) {

@@ -131,7 +131,8 @@ func (t *telling) tell(p control.Prepare, all *counters.File) error {
 	if p.ThreadCount > 0 {
 		own = all.Part(p.FirstThread, p.FirstThread+p.ThreadCount)
 	}
-	c := workerTold{Phase: p.Phase, Process: p.Process, StartNS: int64(all.Process(p.Process).StartNS()), Service: map[string]*histogram.Histogram{}}
+	c := workerTold{Phase: p.Phase, Process: p.Process, StartNS: int64(all.Process(p.Process).StartNS()),
+		Service: map[string]*histogram.Histogram{}}
 	for _, total := range own.Sample(true).Totals {
 		c.Service[total.Operation.String()] = total.Service
 	}
@@ -274,7 +275,8 @@ func TestAgentsInNetworkNamespaces(t *testing.T) {
 					if a.Operations == 0 || a.ClockErrorNS <= 0 || a.ClockErrorNS > 1e9 || a.StartNS < -a.ClockErrorNS {
 						t.Errorf("%s, agent %d: %+v", name, i, a)
 					}
-					apart, truly, within := a.StartNS-agents[0].StartNS, trueStart[i]-trueStart[0], a.ClockErrorNS+agents[0].ClockErrorNS
+					apart, truly, within :=
+						a.StartNS-agents[0].StartNS, trueStart[i]-trueStart[0], a.ClockErrorNS+agents[0].ClockErrorNS
 					if away := apart - truly; max(away, -away) > within {
 						t.Errorf("%s: agent %d is said to have begun %d ns after the first, within %d ns, and began %d ns after it", name, i, apart, within, truly)
 					}

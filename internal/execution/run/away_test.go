@@ -102,7 +102,8 @@ func sameWork(t *testing.T, here, away *record.Trial) {
 	}
 	for i := range here.Phases {
 		one, many := &here.Phases[i], &away.Phases[i]
-		if one.Attempted != many.Attempted || one.Threads != many.Threads || one.Processes != many.Processes || many.Unfinished > 0 {
+		if one.Attempted != many.Attempted || one.Threads != many.Threads || one.Processes != many.Processes ||
+			many.Unfinished > 0 {
 			t.Errorf("%s: %d and %d operations, %d and %d threads", one.Name, one.Attempted, many.Attempted, one.Threads, many.Threads)
 		}
 		for k, o := range one.Operations {
@@ -115,9 +116,11 @@ func sameWork(t *testing.T, here, away *record.Trial) {
 	if many := &away.Phases[1]; many.Clock != "monotonic" || many.StartSpreadNS < 0 || many.Process.CPUSeconds == nil || *many.Process.CPUSeconds <= 0 {
 		t.Errorf("clock %s, a spread of %d ns, %+v", many.Clock, many.StartSpreadNS, many.Process)
 	}
-	if h := away.Phases[1].History; h == nil || h.Sample < 2 || h.Records == 0 || h.Covered == 0 || h.Dropped > 0 || h.ClockErrorNS <= 0 || h.Broken() > 0 {
+	if h := away.Phases[1].History; h == nil || h.Sample < 2 || h.Records == 0 || h.Covered == 0 || h.Dropped > 0 ||
+		h.ClockErrorNS <= 0 || h.Broken() > 0 {
 		t.Errorf("history of keys: %+v", h)
-	} else if one := here.Phases[1].History; one.Sample != h.Sample || one.Records != h.Records || one.Writes != h.Writes {
+	} else if one := here.Phases[1].History; one.Sample != h.Sample || one.Records != h.Records ||
+		one.Writes != h.Writes {
 		t.Errorf("one machine recorded %d operations of %d keys, agents %d of %d", one.Records, one.Sample, h.Records, h.Sample)
 	}
 }
@@ -136,7 +139,8 @@ func TestARunBySSH(t *testing.T) {
 	}
 	phase := &trial.Phases[1]
 	outcomesAddUp(t, phase)
-	if a := phase.Agents; len(a) != 1 || !strings.HasPrefix(a[0].Name, target) || a[0].Operations == 0 || a[0].Operations != phase.Attempted || a[0].ClockErrorNS <= 0 {
+	if a := phase.Agents; len(a) != 1 || !strings.HasPrefix(a[0].Name, target) || a[0].Operations == 0 ||
+		a[0].Operations != phase.Attempted || a[0].ClockErrorNS <= 0 {
 		t.Errorf("agents %+v of %d operations", a, phase.Attempted)
 	}
 	if left := agentsOf(t); len(left) > 0 {
@@ -178,7 +182,8 @@ func TestAnAgentWhoseClockIsAway(t *testing.T) {
 	// Not --boottime: the kernel tells when a process began by it, which says whose a process is.
 	// A start that was wrong by the offset would be in the past, or 5,000 s ahead.
 	phase := trial.Phases[1]
-	if a := phase.Agents[0]; a.StartNS < -a.ClockErrorNS || a.StartNS > 60e9 || phase.ElapsedNS < 9e8 || phase.ElapsedNS > 100e9 {
+	if a := phase.Agents[0]; a.StartNS < -a.ClockErrorNS || a.StartNS > 60e9 || phase.ElapsedNS < 9e8 ||
+		phase.ElapsedNS > 100e9 {
 		t.Errorf("it began %d ns after the agreed moment, give or take %d ns, in a phase of %d ns", a.StartNS, a.ClockErrorNS, phase.ElapsedNS)
 	}
 	outcomesAddUp(t, &phase)

@@ -33,7 +33,8 @@ const startShare = 0.25
 // search asks for. Its result is that of one phase.
 func (t *trial) searchCapacity(ctx context.Context, p *experiment.Phase, position int) (err error) {
 	s := &capacitySearch{asked: p}
-	s.capacity.MayFail = slices.ContainsFunc(p.Capacity.Objectives, func(o capacity.Objective) bool { return o.Metric == capacity.Errors })
+	s.capacity.MayFail = slices.ContainsFunc(p.Capacity.Objectives,
+		func(o capacity.Objective) bool { return o.Metric == capacity.Errors })
 	defer func() {
 		t.seriesAt = 0
 		if s.sum != nil {
@@ -45,7 +46,8 @@ func (t *trial) searchCapacity(ctx context.Context, p *experiment.Phase, positio
 	if err != nil {
 		return err
 	}
-	search := capacity.NewSearch(*p.Capacity, startShare*seen.Done, t.plan.Role == plan.Ceiling, keyval.Mix(t.plan.Seed^uint64(position)<<32))
+	search := capacity.NewSearch(*p.Capacity, startShare*seen.Done, t.plan.Role == plan.Ceiling,
+		keyval.Mix(t.plan.Seed^uint64(position)<<32))
 	for {
 		step, more := search.Next()
 		if !more || t.disk.full {
@@ -62,7 +64,8 @@ func (t *trial) searchCapacity(ctx context.Context, p *experiment.Phase, positio
 func (t *trial) numbers() int { return len(t.run.experiment.Phases) + t.steps }
 
 // capacityStep does a step of a search.
-func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capacity.Step, position int) (capacity.Seen, error) {
+func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capacity.Step,
+	position int) (capacity.Seen, error) {
 	does := s.asked.CapacityStep(step)
 	t.steps++
 	t.device = deviceUse{}
@@ -72,7 +75,10 @@ func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capaci
 	}
 	at := place{position: position, number: t.numbers(), step: true}
 	var saw record.CapacityStep
-	err := t.phaseAt(ctx, &does, at, func(p *record.Phase, problems [][]finding.Message) { saw = s.add(step, p, problems, t.seriesAt) })
+	err := t.phaseAt(ctx, &does, at, func(p *record.Phase, problems [][]finding.Message) {
+		saw = s.add(step, p,
+			problems, t.seriesAt)
+	})
 	if n := len(s.capacity.Steps); n > 0 && s.capacity.Steps[n-1].Kind == step.Kind {
 		of := &s.capacity.Steps[n-1]
 		of.DiskBusy, of.DiskRequests = t.device.mean()
@@ -86,7 +92,8 @@ func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capaci
 }
 
 // add adds a step to the phase.
-func (s *capacitySearch) add(step capacity.Step, p *record.Phase, problems [][]finding.Message, atS float64) record.CapacityStep {
+func (s *capacitySearch) add(step capacity.Step, p *record.Phase, problems [][]finding.Message,
+	atS float64) record.CapacityStep {
 	saw := stepOf(step, p)
 	saw.AtS = atS
 	s.capacity.Steps = append(s.capacity.Steps, saw)
@@ -123,7 +130,8 @@ func (s *capacitySearch) result() *record.Phase {
 	if s.held == nil {
 		return r
 	}
-	r.Late, r.LatenessMaxNS, r.NotBegun, r.BehindNS = s.held.Late, s.held.LatenessMaxNS, s.held.NotBegun, s.held.BehindNS
+	r.Late, r.LatenessMaxNS, r.NotBegun, r.BehindNS =
+		s.held.Late, s.held.LatenessMaxNS, s.held.NotBegun, s.held.BehindNS
 	for i := range r.Operations {
 		for k := range s.held.Operations {
 			if s.held.Operations[k].Name == r.Operations[i].Name && s.held.Operations[k].Response != nil {
@@ -152,7 +160,8 @@ func stepOf(step capacity.Step, p *record.Phase) record.CapacityStep {
 	saw.Bad, saw.Missed = share(bad+p.Unfinished, done+p.Unfinished), share(missed, reads)
 	if saw.Seconds > 0 {
 		saw.Done = float64(good) / saw.Seconds
-		saw.ClientCPUs, saw.ServerCPUs = perSecond(p.Process.CPUSeconds, saw.Seconds), perSecond(p.Process.ServerCPUSeconds, saw.Seconds)
+		saw.ClientCPUs, saw.ServerCPUs = perSecond(p.Process.CPUSeconds,
+			saw.Seconds), perSecond(p.Process.ServerCPUSeconds, saw.Seconds)
 	}
 	if step.Kind == capacity.Closed {
 		for _, o := range p.Operations {
@@ -168,7 +177,8 @@ func stepOf(step capacity.Step, p *record.Phase) record.CapacityStep {
 	}
 	for i := range p.Intervals {
 		if interval := &p.Intervals[i]; interval.Stretch == experiment.CapacityJudged {
-			saw.Due, saw.Never, saw.Response, saw.Late = interval.Asked, interval.Never, interval.Response, interval.Late
+			saw.Due, saw.Never, saw.Response, saw.Late = interval.Asked, interval.Never, interval.Response,
+				interval.Late
 		}
 	}
 	return saw

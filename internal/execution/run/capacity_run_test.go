@@ -45,7 +45,8 @@ phases:
 		for i, want := range map[int]capacity.Outcome{2: capacity.AtLeast, 3: capacity.Below} {
 			checkSearch(t, id, &trial.Phases[i], run.Experiment.Phases[i].Capacity.Objectives, want)
 		}
-		if f := trial.Final; trial.Plan.Role != plan.Ceiling && (f == nil || f.Lost+f.Stale+f.Wrong+f.Unknown > 0 || f.Right == 0) {
+		if f := trial.Final; trial.Plan.Role != plan.Ceiling && (f == nil || f.Lost+f.Stale+f.Wrong+f.Unknown > 0 ||
+			f.Right == 0) {
 			t.Errorf("%s: what the steps wrote is not proved: %+v", id, f)
 		}
 	}
@@ -74,7 +75,8 @@ func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity
 		if s.Response == nil || s.Seconds <= 0 || s.Kind != capacity.Closed && (s.Rate < 10 || s.Rate > 200) {
 			t.Fatalf("%s, %s: %+v", id, p.Name, s)
 		}
-		judged += s.Response.Count() // of a step as its last look found it: what ended while it looked may be in it or not
+		// of a step as its last look found it: what ended while it looked may be in it or not
+		judged += s.Response.Count()
 	}
 	if p.Attempted != done || judged > done || judged == 0 {
 		t.Errorf("%s, %s: %d attempted, %d done, %d judged", id, p.Name, p.Attempted, done, judged)

@@ -102,7 +102,8 @@ func (c *Cleaned) cleanKeys(ctx context.Context, note *owned.Note, which LeftKey
 const cleanPatience = time.Minute
 
 // cleanOrder puts what stands in something else before it.
-var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3, owned.Data: 4, owned.Worktree: 5, owned.Temporary: 6, owned.Run: 7}
+var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3, owned.Data: 4,
+	owned.Worktree: 5, owned.Temporary: 6, owned.Run: 7}
 
 func clean(t owned.Thing) error {
 	switch t.Kind {

@@ -42,7 +42,8 @@ func valueShapes(e *experiment.Experiment) []lengths {
 	}
 	var shapes []lengths
 	for _, c := range e.Cells {
-		if shape := (lengths{c.ValueBytes}); !slices.ContainsFunc(shapes, func(s lengths) bool { return slices.Equal(s, shape) }) {
+		if shape := (lengths{c.ValueBytes}); !slices.ContainsFunc(shapes,
+			func(s lengths) bool { return slices.Equal(s, shape) }) {
 			shapes = append(shapes, shape)
 		}
 	}
@@ -88,7 +89,8 @@ func compressedShares(e *experiment.Experiment, shape lengths) map[string]float6
 		return nil // of empty values there is nothing to compress
 	}
 	pool := keyval.NewPool(keyval.ValueShape{
-		PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: longest, TrialTag: 1,
+		PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille,
+		LengthMax: longest, TrialTag: 1,
 	})
 	sample := make([]byte, 0, sampleBytes+longest)
 	for index := uint64(0); len(sample) < sampleBytes; index++ {

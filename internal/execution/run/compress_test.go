@@ -47,7 +47,8 @@ func TestAMixtureIsMeasuredAsOne(t *testing.T) {
 	if count[10] != 750 || count[1000] != 250 {
 		t.Errorf("lengths %v, expected 750 of 10 and 250 of 1000", count)
 	}
-	e := &experiment.Experiment{Seed: 1, Values: experiment.Values{RepeatedPermille: 500, PoolBytes: 1 << 20, Sizes: []experiment.Size{{Bytes: 24, Weight: 1}, {Bytes: 4096, Weight: 1}}},
+	e := &experiment.Experiment{Seed: 1, Values: experiment.Values{RepeatedPermille: 500, PoolBytes: 1 << 20,
+		Sizes: []experiment.Size{{Bytes: 24, Weight: 1}, {Bytes: 4096, Weight: 1}}},
 		Cells: []experiment.Cell{{ValueBytes: 2060}, {ValueBytes: 2060, Threads: 2}}}
 	if all, byShape := valueRatios(e); byShape != nil || all["zstd"] <= 0 || all["zstd"] >= 1 {
 		t.Errorf("%v, %v", all, byShape)

@@ -266,7 +266,8 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 				t.Errorf("without a turn: %+v", s)
 			}
 			taken := c.handles != "per_thread"
-			if times := updates.HandleTimes; (times != nil) != taken || taken && times.Count() != updates.Operations[0].Done() {
+			if times := updates.HandleTimes; (times != nil) != taken || taken &&
+				times.Count() != updates.Operations[0].Done() {
 				t.Errorf("takes of handles that were timed: %+v", times)
 			}
 			var counts []float64

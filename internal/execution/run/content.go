@@ -57,7 +57,8 @@ func (c *content) prepare(name string, number int, loaded uint64) *control.Prepa
 	return &control.Prepare{
 		Phase: name, Number: number, Keys: c.keys(),
 		Values: keyval.ValueShape{
-			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: c.lengthMax(),
+			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille,
+			LengthMax:    c.lengthMax(),
 			ShortLengths: c.shortLengths(), TrialTag: c.tag,
 		},
 		Verify: e.Verify, LoadedRecords: loaded, Clock: e.Clock,
@@ -119,7 +120,8 @@ func (c *content) sizes() []trace.Size {
 // expects returns what the conductor knows of a phase. there are the records that are there when it
 // begins.
 func (c *content) expects(there audit.Presence) expected {
-	know := expected{keys: c.keys(), columns: c.experiment.Values.Record(), there: there, verify: c.experiment.Verify, answers: c.store.Description.Kind != store.None}
+	know := expected{keys: c.keys(), columns: c.experiment.Values.Record(), there: there,
+		verify: c.experiment.Verify, answers: c.store.Description.Kind != store.None}
 	if columns := know.columns; columns != nil {
 		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
 		know.queries = c.experiment.Values.QueryShapes()

@@ -68,7 +68,8 @@ func (p *past) holdDeletes(c *content, file *trace.File, last counters.Sample) (
 
 // deletedBy returns how each of the records that may be there is met by the deletes by query of a phase,
 // and how many they find in all, with repetitions.
-func deletedBy(values *experiment.Values, file *trace.File, now counters.Sample, may trace.Spans) (met []uint8, matched uint64) {
+func deletedBy(values *experiment.Values, file *trace.File, now counters.Sample, may trace.Spans) (met []uint8,
+	matched uint64) {
 	record, shapes := values.Record(), values.QueryShapes()
 	met = make([]uint8, may.End())
 	type which struct {

@@ -73,7 +73,8 @@ func (d *disk) noRoom(err error) bool {
 		return false
 	}
 	hung := errors.Is(err, conductor.ErrHung) && isTight(free, total)
-	return hung || free < emptyBytes || host.InodesFull(d.data) && saysFull(err.Error()) || free < fullBytes && (saysFull(err.Error()) || d.logSaysFull())
+	return hung || free < emptyBytes || host.InodesFull(d.data) && saysFull(err.Error()) || free < fullBytes &&
+		(saysFull(err.Error()) || d.logSaysFull())
 }
 
 // isTight says if there is so little room that it explains a store that hangs.

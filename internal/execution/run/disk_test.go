@@ -105,7 +105,8 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(run.Missing) > 0 || lastEvent(run) != record.EventEnded || len(run.Trials) != len(run.Plan) || result.Marked+result.Failed < len(c.drivers) {
+			if len(run.Missing) > 0 || lastEvent(run) != record.EventEnded || len(run.Trials) != len(run.Plan) ||
+				result.Marked+result.Failed < len(c.drivers) {
 				t.Errorf("missing %v, last event %s, %d of %d trials, %+v", run.Missing, lastEvent(run), len(run.Trials), len(run.Plan), result)
 			}
 			for _, planned := range run.Plan {
@@ -117,7 +118,8 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 					continue
 				}
 				t.Logf("%s: %s; %s; %v; %d samples", planned.ID, trial.State, trial.Error, trial.Marks, len(run.Samples(planned.ID, "")))
-				if len(trial.Phases) != 1 || trial.Phases[0].EndedBy != record.EndedDiskFull || !slices.Contains(codes(trial), string(finding.FaultDiskFull)) {
+				if len(trial.Phases) != 1 || trial.Phases[0].EndedBy != record.EndedDiskFull ||
+					!slices.Contains(codes(trial), string(finding.FaultDiskFull)) {
 					t.Fatalf("%s: marks %v, phases %+v", planned.ID, trial.Marks, trial.Phases)
 				}
 				if slices.Contains(codes(trial), string(finding.FaultCounts)) {
@@ -277,7 +279,8 @@ func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 				if before.Trials[id] != nil && before.Trials[id].State != record.Interrupted {
 					continue // it was done before
 				}
-				if full := slices.Contains(codes(trial), string(finding.FaultDiskFull)); full || trial.State == record.Failed || trial.SamplesMissing > 0 {
+				if full := slices.Contains(codes(trial), string(finding.FaultDiskFull)); full ||
+					trial.State == record.Failed || trial.SamplesMissing > 0 {
 					t.Errorf("%s after --resume: %s, %s, %v", id, trial.State, trial.Error, trial.Marks)
 				}
 			}

@@ -16,10 +16,11 @@ import (
 // syncCheck holds what a trial's phases acknowledged against what the store's disk and its server
 // did. A nil one holds nothing: there is no store.
 type syncCheck struct {
-	class   store.Durability
-	data    string                           // the store's directory, which Assay made; "": none
-	others  string                           // a directory of the trial's own, which may be on a server's disk
-	servers func() host.Servers              // whose files are looked for where there is no such directory; nil: the store has none
+	class  store.Durability
+	data   string // the store's directory, which Assay made; "": none
+	others string // a directory of the trial's own, which may be on a server's disk
+	// whose files are looked for where there is no such directory; nil: the store has none
+	servers func() host.Servers
 	ask     func() *store.DurabilityEvidence // what the store says that its class rests on; nil: it can't tell
 
 	counter *host.SyncCounter // of the disk that the store has to flush; nil: why

@@ -99,7 +99,8 @@ func TestAServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
 	trial, p := durableRun(t, "redis", endpoint)
 	close(stop)
 	<-ended
-	if trial.State != record.Marked || !slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Code == finding.MarkClassChanged }) {
+	if trial.State != record.Marked || !slices.ContainsFunc(trial.Marks,
+		func(m finding.Mark) bool { return m.Code == finding.MarkClassChanged }) {
 		t.Errorf("%s, %+v, %+v", trial.State, trial.Marks, p.Syncs)
 	}
 }

@@ -34,7 +34,8 @@ sample: 50ms
 `
 
 // syncedRun returns the measured phase of a short run in class D3.
-func syncedRun(t *testing.T, driver string, threads int, root string, change ...func(*Options)) (*record.Trial, *record.Phase) {
+func syncedRun(t *testing.T, driver string, threads int, root string, change ...func(*Options)) (*record.Trial,
+	*record.Phase) {
 	t.Helper()
 	text := strings.NewReplacer("WORKER", own(), "DRIVER", driver, "THREADS", strconv.Itoa(threads)).Replace(syncedText)
 	directory := filepath.Join(t.TempDir(), "run")
@@ -69,7 +70,8 @@ func TestProofsAreCited(t *testing.T) {
 		refuted string // by this kind of cuts
 		differs []string
 		marked  bool
-	}{{}, {refuted: proof.Power, marked: true}, {refuted: proof.Kill, marked: true}, {refuted: proof.Kill, differs: []string{proof.OtherProgram}}} {
+	}{{}, {refuted: proof.Power, marked: true}, {refuted: proof.Kill, marked: true}, {refuted: proof.Kill,
+		differs: []string{proof.OtherProgram}}} {
 		var asked proof.Question
 		trial, _ := syncedRun(t, "bbolt", 1, t.TempDir(), func(o *Options) {
 			o.Proved = func(q proof.Question, kind string) (*proof.Cited, error) {
@@ -80,7 +82,8 @@ func TestProofsAreCited(t *testing.T) {
 		if asked.Store != "bbolt" || asked.Class != store.D3 || len(asked.Settings) == 0 || asked.Program == "" || asked.FileSystem == "" {
 			t.Errorf("asked for %+v", asked)
 		}
-		if c := trial.Proof; c == nil || c.Kept == (shown.refuted == proof.Power) || c.Cuts != 50 || notShown(trial) != shown.marked {
+		if c := trial.Proof; c == nil || c.Kept == (shown.refuted == proof.Power) || c.Cuts != 50 ||
+			notShown(trial) != shown.marked {
 			t.Errorf("%+v: %+v, marks %+v", shown, c, trial.Marks)
 		}
 	}

@@ -19,7 +19,8 @@ func TestCollaborators_that_are_not_there(t *testing.T) {
 	}
 	var own *ownServer
 	cause := errors.New("the store's own")
-	if own.died() != nil || blame(own.died(), cause) != cause || blame(own.died(), nil) != nil || own.processes() != nil {
+	if own.died() != nil || blame(own.died(), cause) != cause || blame(own.died(), nil) != nil ||
+		own.processes() != nil {
 		t.Error("a server that was not started is blamed")
 	}
 	var syncs *syncCheck
@@ -45,7 +46,8 @@ func TestNewSyncCheck(t *testing.T) {
 		{"named server", of(store.Server), store.D3, "", true, "the server's processes are not known"},
 		{"without files", of(store.Memory), store.D3, "", true, "the store has no files"},
 	} {
-		got := newSyncCheck(c.store, c.class, &disk{data: c.data}, nil, func() host.Servers { return host.Servers{} }, nil)
+		got := newSyncCheck(c.store, c.class, &disk{data: c.data}, nil,
+			func() host.Servers { return host.Servers{} }, nil)
 		if (got != nil) != c.holds || got != nil && got.why != c.why {
 			t.Errorf("%s: %+v", c.name, got)
 		}

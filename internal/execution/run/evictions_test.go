@@ -35,7 +35,8 @@ verify_records: VERIFY
 `
 
 // cacheRun runs a load and reads on a cache.
-func cacheRun(t *testing.T, endpoint string, records, bytes, verify int, ends string, change ...func(*Options)) *record.Trial {
+func cacheRun(t *testing.T, endpoint string, records, bytes, verify int, ends string,
+	change ...func(*Options)) *record.Trial {
 	t.Helper()
 	text := strings.NewReplacer("WORKER", own(), "ENDPOINT", endpoint, "RECORDS", fmt.Sprint(records),
 		"BYTES", fmt.Sprint(bytes), "VERIFY", fmt.Sprint(verify), "ENDS", ends).Replace(cacheText)
@@ -101,7 +102,8 @@ func TestRealMemcachedEvicts(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	p, _ := programOf("memcached")
-	i, err := server.Start(context.Background(), p, server.Request{Directory: t.TempDir(), Log: os.Stderr, Class: store.D0,
+	i, err := server.Start(context.Background(), p, server.Request{Directory: t.TempDir(), Log: os.Stderr,
+		Class:   store.D0,
 		Options: map[string]string{"threads": "2", "memory_bytes": "4MiB"}, Patience: time.Minute})
 	if err != nil {
 		t.Skipf("SKIPPED: %v", err)

@@ -104,7 +104,8 @@ func (f *faults) happen(ctx context.Context, one experiment.Fault, startNS uint6
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return // the run ends
 	}
-	e := record.ServerFault{At: float64(from-int64(startNS)) / 1e9, Does: one.Does, Node: one.Node, Amount: one.Amount(),
+	e := record.ServerFault{At: float64(from-int64(startNS)) / 1e9, Does: one.Does, Node: one.Node,
+		Amount: one.Amount(),
 		Undoes: f.down[one.Node], Seconds: float64(clock.MonotonicNS()-from) / 1e9}
 	if err != nil {
 		e.Error = err.Error()

@@ -20,7 +20,8 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 		return nil
 	}
 	f := &recording.Fidelity{
-		Recorded: replay.Summary.Requests * replay.Loops, Left: replay.Summary.Told.Left, OneIn: replay.OneIn, Keys: replay.Summary.Keys,
+		Recorded: replay.Summary.Requests * replay.Loops, Left: replay.Summary.Told.Left, OneIn: replay.OneIn,
+		Keys:   replay.Summary.Keys,
 		Closed: replay.Closed, KeyBytesRecorded: replay.Summary.KeyBytesMean, KeyBytes: p.keyBytes(),
 	}
 	speed := replay.Speed

@@ -47,9 +47,12 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
-	check := record.FinalCheck{Records: counts.Records, NotRead: uint64(asked - len(indexes)), Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
-		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Expired: counts.Expired, Late: counts.Late, Examples: counts.Examples}
-	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 && !back.gaveUp {
+	check := record.FinalCheck{Records: counts.Records, NotRead: uint64(asked - len(indexes)), Of: of,
+		Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
+		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown,
+		Expired: counts.Expired, Late: counts.Late, Examples: counts.Examples}
+	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 &&
+		counts.Lost+counts.Wrong+counts.Errors == 0 && !back.gaveUp {
 		least, most := audit.Increments(t.past.phases, indexes)
 		check.Increments = &record.Increments{Counted: back.counted, Least: least, Most: most}
 	}

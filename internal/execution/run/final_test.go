@@ -48,7 +48,8 @@ func TestUpsertsWithoutALoadAreReadBack(t *testing.T) {
 				if f == nil || f.Records != 200 || f.Of < 200 || c.of > 0 && f.Of != c.of {
 					t.Fatalf("final check %+v, expected 200 of %d (error %q)", f, c.of, trial.Error)
 				}
-				if marked := slices.Contains(codes(trial), string(finding.FaultLost)); marked != lost || !lost && f.Right != 200 || lost && f.Lost != 200 {
+				if marked := slices.Contains(codes(trial), string(finding.FaultLost)); marked != lost || !lost &&
+					f.Right != 200 || lost && f.Lost != 200 {
 					t.Errorf("final check %+v, marks %v", f, trial.Marks)
 				}
 			})

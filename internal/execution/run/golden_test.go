@@ -55,7 +55,8 @@ func marksAlike(marks []finding.Mark) (all []string) {
 }
 
 // ofTimes are marks that one run of a worker has and the next one may lack.
-var ofTimes = []finding.Code{finding.MarkTimeOver, finding.MarkTimeUnder, finding.MarkMaxOver, finding.MarkMeanOver, finding.MarkShortTime}
+var ofTimes = []finding.Code{finding.MarkTimeOver, finding.MarkTimeUnder, finding.MarkMaxOver, finding.MarkMeanOver,
+	finding.MarkShortTime}
 
 // kept are the numbers that each run of an experiment has.
 var kept = []string{"number", "threads", "batch", "sample_ns", "query"}

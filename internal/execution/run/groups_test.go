@@ -60,7 +60,8 @@ func TestGroupsAreCountedApart(t *testing.T) {
 	}
 	few, paced := whole.Groups[3], whole.Groups[2]
 	// A thread that gets no CPU is not through when the phase ends.
-	through := few.EndedBy == record.EndedOperations && few.Attempted == 25 || few.EndedBy == record.EndedDuration && few.Attempted < 25
+	through := few.EndedBy == record.EndedOperations && few.Attempted == 25 ||
+		few.EndedBy == record.EndedDuration && few.Attempted < 25
 	if !through || few.BeganNS != 300e6 {
 		t.Errorf("few: %+v", few)
 	}

@@ -59,7 +59,8 @@ func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, num
 
 // historyOf is what the sample showed.
 func historyOf(h *audit.History) *record.History {
-	r := &record.History{Sample: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped, ClockErrorNS: h.ErrorNS(), Consistency: *history.Check(h), Fills: h.Fills()}
+	r := &record.History{Sample: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped,
+		ClockErrorNS: h.ErrorNS(), Consistency: *history.Check(h), Fills: h.Fills()}
 	complete := int64(math.MaxInt64)
 	for _, until := range h.UntilNS {
 		complete = min(complete, until)

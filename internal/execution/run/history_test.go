@@ -22,13 +22,16 @@ import (
 // What the worker has recorded means what the trace says; a history ends where a thread's room or
 // life did.
 func TestHistoryOfAPhase(t *testing.T) {
-	f := &trace.File{Flags: trace.FlagHistory, Groups: 1, Operations: []trace.Operation{trace.Read, trace.Delete, trace.Batch, trace.CompareAndSwap},
+	f := &trace.File{Flags: trace.FlagHistory, Groups: 1, Operations: []trace.Operation{trace.Read, trace.Delete,
+		trace.Batch, trace.CompareAndSwap},
 		Threads: make([]trace.Thread, 4)}
 	f.Amounts[0], f.Amounts[1] = 100, 2
 	f.Threads[0] = trace.Thread{Entries: []trace.Entry{
 		trace.MakeEntry(trace.Read, 7, 0, false).Record(), trace.MakeEntry(trace.Delete, 7, 0, false).Record(),
-		trace.MakeEntry(trace.Batch, 0, 1, false).Record(), trace.MakeEntry(trace.Upsert, 7, 0, false).Member().Record(),
-		trace.MakeEntry(trace.Upsert, 8, 0, false).Member(), trace.MakeEntry(trace.CompareAndSwap, 7, 0, false).Record(),
+		trace.MakeEntry(trace.Batch, 0, 1, false).Record(), trace.MakeEntry(trace.Upsert, 7, 0,
+			false).Member().Record(),
+		trace.MakeEntry(trace.Upsert, 8, 0, false).Member(), trace.MakeEntry(trace.CompareAndSwap, 7, 0,
+			false).Record(),
 	}}
 	f.Threads[1], f.Threads[2] = f.Threads[0], f.Threads[0]
 	f.Threads[3] = trace.Thread{Entries: f.Threads[0].Entries[:1]}
@@ -59,8 +62,10 @@ func TestHistoryOfAPhase(t *testing.T) {
 	for i, want := range []audit.HistoryEvent{
 		{Operation: trace.Read, BeginNS: 10, EndNS: 20, Written: audit.NothingWritten},
 		{Operation: trace.Delete, Sequence: 1, BeginNS: 20, EndNS: 30, Read: audit.NothingRead, Written: audit.Absent},
-		{Operation: trace.Upsert, Sequence: 3, Batch: true, BeginNS: 30, EndNS: 50, Outcome: counters.Timeout, Read: audit.NothingRead, Written: version},
-		{Operation: trace.CompareAndSwap, Sequence: 5, BeginNS: 50, EndNS: 60, Outcome: counters.Conflict, Read: 42, Written: 4<<56 | 5},
+		{Operation: trace.Upsert, Sequence: 3, Batch: true, BeginNS: 30, EndNS: 50, Outcome: counters.Timeout,
+			Read: audit.NothingRead, Written: version},
+		{Operation: trace.CompareAndSwap, Sequence: 5, BeginNS: 50, EndNS: 60, Outcome: counters.Conflict, Read: 42,
+			Written: 4<<56 | 5},
 	} {
 		want.Index = 7
 		if h.Events[i] != want {
@@ -96,7 +101,8 @@ var mixes = []string{"{read: 3, update: 1}", "{read: 2, upsert: 1, delete: 1, ad
 
 // consistencyOf runs eight threads on few keys, under a load ("for: 400ms"), and returns what the
 // sample showed. What is to be replaced in the experiment follows, pair by pair.
-func consistencyOf(t *testing.T, driver, mix, load string, replace ...string) (h *record.History, marks []finding.Mark) {
+func consistencyOf(t *testing.T, driver, mix, load string, replace ...string) (h *record.History,
+	marks []finding.Mark) {
 	t.Helper()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := `name: test
@@ -149,7 +155,8 @@ func TestHonestStoresAreConsistent(t *testing.T) {
 			t.Run(driver+" "+mix, func(t *testing.T) {
 				t.Parallel()
 				h, marks := consistencyOf(t, driver, mix, "for: 400ms, operations: 100000")
-				if h == nil || h.Broken() > 0 || h.FailedReads+h.CameLater > 0 || h.Reads == 0 || h.Covered == 0 && mix == mixes[0] {
+				if h == nil || h.Broken() > 0 || h.FailedReads+h.CameLater > 0 || h.Reads == 0 || h.Covered == 0 &&
+					mix == mixes[0] {
 					t.Errorf("%+v", h)
 				}
 				for _, m := range marks {

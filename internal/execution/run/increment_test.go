@@ -66,7 +66,8 @@ func TestIncrementsAreCounted(t *testing.T) {
 					}
 				}
 			}
-			if i := trial.Final.Increments; i == nil || acknowledged == 0 || *i != (record.Increments{Counted: acknowledged, Least: acknowledged, Most: acknowledged}) {
+			if i := trial.Final.Increments; i == nil || acknowledged == 0 ||
+				*i != (record.Increments{Counted: acknowledged, Least: acknowledged, Most: acknowledged}) {
 				t.Errorf("%+v, acknowledged %d", i, acknowledged)
 			}
 		})

@@ -52,7 +52,8 @@ func inOrder(shape keyval.KeyShape, records uint64) bool {
 	if shape.Scatter || records == 0 {
 		return records == 0
 	}
-	return shape.Format == keyval.Binary || shape.Format == keyval.Decimal && shape.Digits >= len(strconv.FormatUint(records-1+shape.First, 10))
+	return shape.Format == keyval.Binary || shape.Format == keyval.Decimal &&
+		shape.Digits >= len(strconv.FormatUint(records-1+shape.First, 10))
 }
 
 // lastKeys returns the indexes of the last keys, at most so many, each with how many keys are it or

@@ -67,7 +67,8 @@ func (t *trial) noteKeys() error {
 	prepare := t.content.prepare("remove keys", removeNumber, 0)
 	prepare.Verify, prepare.Values.PoolBytes = false, removePoolBytes
 	t.keys = &keysNote{path: path, keys: &serverKeys{
-		Store: t.store.Name, Namespace: t.content.namespace, Worker: t.store.Worker, Open: open, Define: opening.definition(), Prepare: prepare,
+		Store: t.store.Name, Namespace: t.content.namespace, Worker: t.store.Worker, Open: open,
+		Define: opening.definition(), Prepare: prepare,
 	}}
 	return t.keys.write()
 }
@@ -243,7 +244,8 @@ func (r *remover) byPrefix() (done bool, err error) {
 	}
 	for {
 		var removed control.Removed
-		if err := r.call(control.Request{Command: control.CommandRemove, Remove: &control.Remove{Prefix: r.Namespace, AtMost: removeAtOnce}}, &removed); err != nil {
+		if err := r.call(control.Request{Command: control.CommandRemove,
+			Remove: &control.Remove{Prefix: r.Namespace, AtMost: removeAtOnce}}, &removed); err != nil {
 			return false, err
 		}
 		if removed.Records == 0 {
@@ -327,7 +329,8 @@ func (r *remover) do(o trace.Operation, span trace.Span) (found, done uint64, er
 	}
 	defer func() { err = errors.Join(err, files.Unmap()) }()
 	request := *r.Prepare
-	request.Number, request.Trace, request.Counters = removeNumber-r.phases%removeNumber, files.Trace.Name(), files.CountersFile.Name()
+	request.Number, request.Trace, request.Counters =
+		removeNumber-r.phases%removeNumber, files.Trace.Name(), files.CountersFile.Name()
 	r.phases++
 	err = r.ask(control.Request{Command: control.CommandPrepare, Prepare: &request})
 	files.Forget()

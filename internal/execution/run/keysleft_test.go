@@ -244,7 +244,8 @@ func TestAKillLeavesANoteOfKeys(t *testing.T) {
 			if held == 0 {
 				t.Fatal("the killed run left no keys")
 			}
-			for began := time.Now(); len(leftNotes(root)) == 0; time.Sleep(10 * time.Millisecond) { // another test's cleaning may hold it
+			// another test's cleaning may hold it
+			for began := time.Now(); len(leftNotes(root)) == 0; time.Sleep(10 * time.Millisecond) {
 				if time.Since(began) > time.Minute {
 					t.Fatal("no note")
 				}

@@ -114,7 +114,8 @@ phases:
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == finding.ServerLeft })
+		told := slices.ContainsFunc(result.Findings,
+			func(f finding.Finding) bool { return f.Code == finding.ServerLeft })
 		if told != c.left {
 			t.Errorf("%d operations: told %v", c.operations, told)
 		}

@@ -72,7 +72,8 @@ func raiseFiles(e *experiment.Experiment) error {
 func checkQuotaMount(e *experiment.Experiment, o Options) (quotaWay, error) {
 	quota := func(c experiment.Cell) bool { return c.DiskQuota > 0 }
 	files := func(s experiment.Store) bool { return s.KeepsFiles() }
-	if e.DiskQuotaBy != experiment.QuotaByMount || !slices.ContainsFunc(e.Cells, quota) || !slices.ContainsFunc(e.Stores, files) {
+	if e.DiskQuotaBy != experiment.QuotaByMount || !slices.ContainsFunc(e.Cells, quota) ||
+		!slices.ContainsFunc(e.Stores, files) {
 		return quotaWay{}, nil
 	}
 	where, err := existing(o.DataRoot, o.Directory)

@@ -100,7 +100,8 @@ func TestKilledAtTheMemoryLimit(t *testing.T) {
 		t.Errorf("%d inserts of 4 KiB were counted", done)
 	}
 	m := trial.Memory
-	if m == nil || *m.LimitBytes != 64<<20 || *m.Bytes != 64<<20 || m.Kills == nil || *m.Kills == 0 || *m.PeakBytes < 60<<20 {
+	if m == nil || *m.LimitBytes != 64<<20 || *m.Bytes != 64<<20 || m.Kills == nil || *m.Kills == 0 ||
+		*m.PeakBytes < 60<<20 {
 		t.Errorf("memory %+v", m)
 	}
 	if ratio := trial.Phases[0].Sizes.DataToMemory; ratio == nil || *ratio < 0.1 || *ratio > 1 {
@@ -238,7 +239,8 @@ func TestFullDisk(t *testing.T) {
 			if len(trial.Phases) == 0 || trial.Phases[0].EndedBy != record.EndedDiskFull {
 				t.Fatalf("phases %+v", trial.Phases)
 			}
-			if done := addsUp(t, &trial.Phases[0]); done*4096 > 48<<20 && trial.Phases[0].Operations[0].OK*4096 > 48<<20 {
+			if done := addsUp(t, &trial.Phases[0]); done*4096 > 48<<20 &&
+				trial.Phases[0].Operations[0].OK*4096 > 48<<20 {
 				t.Errorf("%d inserts of 4 KiB were acknowledged on a disk of 48 MiB", trial.Phases[0].Operations[0].OK)
 			}
 			switch trial.State {
@@ -312,15 +314,17 @@ func TestWordsForAFullDisk(t *testing.T) {
 func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 	for o, ends := range map[trace.Operation]bool{
 		trace.Read: false, trace.Scan: false, trace.Query: false, trace.Count: false,
-		trace.Insert: true, trace.Update: true, trace.Upsert: true, trace.Delete: true, trace.Batch: true, trace.ReadModifyWrite: true,
-		trace.CompareAndSwap: true, trace.Add: true,
+		trace.Insert: true, trace.Update: true, trace.Upsert: true, trace.Delete: true, trace.Batch: true,
+		trace.ReadModifyWrite: true,
+		trace.CompareAndSwap:  true, trace.Add: true,
 	} {
 		data := t.TempDir()
 		if err := os.WriteFile(filepath.Join(data, "records"), make([]byte, 8192), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		full := &disk{data: data, quota: 4096}
-		if got := full.watch(&trace.File{Operations: []trace.Operation{trace.Read, o}}).reached(time.Now()); got != ends {
+		if got := full.watch(&trace.File{Operations: []trace.Operation{trace.Read,
+			o}}).reached(time.Now()); got != ends {
 			t.Errorf("a phase of reads and %s ended at the quota: %v, want %v", o, got, ends)
 		}
 	}

@@ -88,8 +88,10 @@ func (l *lives) told() *record.Expiry {
 	if all == (counters.LivesTally{}) {
 		return nil
 	}
-	return &record.Expiry{Gone: all.Gone, Within: all.Within, Late: all.Late, Early: all.Early, Alive: all.Alive, Unjudged: all.Unjudged,
-		LatestNS: int64(all.LatestNS), EarliestNS: int64(all.EarliestNS), TickNS: l.expiry.LateNS, EarlyNS: l.expiry.EarlyNS}
+	return &record.Expiry{Gone: all.Gone, Within: all.Within, Late: all.Late, Early: all.Early, Alive: all.Alive,
+		Unjudged: all.Unjudged,
+		LatestNS: int64(all.LatestNS), EarliestNS: int64(all.EarliestNS), TickNS: l.expiry.LateNS,
+		EarlyNS: l.expiry.EarlyNS}
 }
 
 // between returns what of a record's time is known, if it was read between two moments of CLOCK_MONOTONIC.

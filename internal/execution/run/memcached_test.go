@@ -96,7 +96,8 @@ func TestRealMemcachedIsNotAccused(t *testing.T) {
 			text := strings.NewReplacer("[1, 2, 4, 8]", threads, "WORKER", fmt.Sprintf("['%s', worker]", os.Args[0]), "ENDPOINT", endpoint, "FLUSH", flush).Replace(memcachedRun)
 			directory := filepath.Join(t.TempDir(), "run")
 			var said heard
-			result, err := runTextWith(context.Background(), text, directory, func(o *Options) { o.View = live.NewPlain(&said) })
+			result, err := runTextWith(context.Background(), text, directory,
+				func(o *Options) { o.View = live.NewPlain(&said) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,8 @@ func TestALoadIsOpenedInTheWeakestClass(t *testing.T) {
 		o := opening{
 			experiment: &experiment.Experiment{Phases: []experiment.Phase{{Load: c.loads}}},
 			cell:       experiment.Cell{Durability: store.D3},
-			store:      experiment.Store{Description: store.Description{Durability: classes, ServerSetsClass: c.serverSets}},
+			store: experiment.Store{Description: store.Description{Durability: classes,
+				ServerSetsClass: c.serverSets}},
 		}
 		if got := o.first(); got != c.want {
 			t.Errorf("loads %v, the server sets its class %v: %s", c.loads, c.serverSets, got)

@@ -58,7 +58,8 @@ func (s *outside) against(phase string, start, end, heldNS int64) []finding.Mark
 }
 
 // elapsedNS is how long a phase took that went from start to end by the worker's word: at least for as long
-// as it was seen at work. What excuses a worker that ends before that (see [record.Phase.HeldNS]) makes its rate no higher.
+// as it was seen at work. What excuses a worker that ends before that (see [record.Phase.HeldNS])
+// makes its rate no higher.
 func (s *outside) elapsedNS(start, end int64) int64 {
 	told := end - start
 	if seen := s.workingAfter - start; s.workingAfter > 0 && seen > told+int64(record.ClockSlackNS(float64(told))) {

@@ -30,7 +30,8 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		for _, at := range []struct {
 			seconds int64
 			threads []uint64
-		}{{9, []uint64{0, 0}}, {11, []uint64{5, 0}}, {12, []uint64{5, 7}}, {13, []uint64{5, 7}}, {15, []uint64{6, 7}}, {16, []uint64{6, 7}}} {
+		}{{9, []uint64{0, 0}}, {11, []uint64{5, 0}}, {12, []uint64{5, 7}}, {13, []uint64{5, 7}}, {15, []uint64{6,
+			7}}, {16, []uint64{6, 7}}} {
 			s.look(at.seconds*second, at.seconds*second+10, at.threads)
 		}
 		marks := s.against("mixed", c.start, c.end, c.held)

@@ -58,9 +58,11 @@ func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot in
 	if len(planned) == 0 {
 		return nil
 	}
-	o := &overTime{file: file, begin: int64(asked.From), at: int64(asked.From), closed: len(asked.Staircase) > 0, exact: asked.InWholeStretches()}
+	o := &overTime{file: file, begin: int64(asked.From), at: int64(asked.From), closed: len(asked.Staircase) > 0,
+		exact: asked.InWholeStretches()}
 	for _, i := range planned {
-		o.intervals = append(o.intervals, record.Interval{Stretch: i.Stretch, FromNS: o.begin + int64(i.From), ToNS: o.begin + int64(i.To), Response: histogram.New()})
+		o.intervals = append(o.intervals, record.Interval{Stretch: i.Stretch, FromNS: o.begin + int64(i.From),
+			ToNS: o.begin + int64(i.To), Response: histogram.New()})
 	}
 	for slot := range file.Operations {
 		if counted(slot) {
@@ -77,7 +79,10 @@ func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot in
 
 func (o *overTime) thread(t *trace.Thread) threadOverTime {
 	thread := threadOverTime{due: t.Due, entries: uint64(len(t.Entries))}
-	if slices.ContainsFunc(o.file.Operations, func(op trace.Operation) bool { return op.HasMembers() || op == trace.Request }) {
+	if slices.ContainsFunc(o.file.Operations, func(op trace.Operation) bool {
+		return op.HasMembers() ||
+			op == trace.Request
+	}) {
 		thread.starts = startsOf(t)
 		thread.due = nil
 		for _, start := range thread.starts {
@@ -231,7 +236,10 @@ func (o *overTime) lookAtLane(lane *laneOverTime, ended []int, c *counters.File)
 			if !o.exact {
 				bucket = coarse(b)
 			}
-			deal(n-lane.response[b], shares, carry, func(k int, part uint64) { o.intervals[k].Response.Counts[bucket] += part })
+			deal(n-lane.response[b], shares, carry, func(k int,
+				part uint64) {
+				o.intervals[k].Response.Counts[bucket] += part
+			})
 		}
 	}
 	lane.response = now

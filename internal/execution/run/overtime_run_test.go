@@ -46,7 +46,8 @@ phases:
 			var asked, ended, never, timed, done uint64
 			for k := range p.Intervals {
 				interval := &p.Intervals[k]
-				asked, ended, never, timed = asked+interval.Asked, ended+interval.Ended, never+interval.Never, timed+interval.Response.Count()
+				asked, ended, never, timed =
+					asked+interval.Asked, ended+interval.Ended, never+interval.Never, timed+interval.Response.Count()
 			}
 			for _, op := range p.Operations {
 				done += op.Done()

@@ -34,12 +34,15 @@ var fourStops = []heldUp{{1300 * ms, 1400 * ms}, {3100 * ms, 3200 * ms}, {5300 *
 
 const ms = time.Millisecond
 
-func simulate(t *testing.T, p *experiment.Phase, threads int, service func(due time.Duration) time.Duration, stops []heldUp) *simulated {
+func simulate(t *testing.T, p *experiment.Phase, threads int, service func(due time.Duration) time.Duration,
+	stops []heldUp) *simulated {
 	t.Helper()
-	spec := trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000, Fresh: 1000, Order: trace.Order{Distribution: trace.Uniform},
+	spec := trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000, Fresh: 1000,
+		Order:   trace.Order{Distribution: trace.Uniform},
 		Threads: threads, Seed: 3, Rate: 1, Segments: p.Segments, EndNS: uint64(p.Duration), FromNS: uint64(p.From)}
 	if p.Batch > 1 {
-		spec.Mix, spec.Sizes, spec.Batch = []trace.Share{{Operation: trace.Update, Weight: 1}}, []trace.Size{{Bytes: 10, Weight: 1}}, p.Batch
+		spec.Mix, spec.Sizes, spec.Batch = []trace.Share{{Operation: trace.Update, Weight: 1}},
+			[]trace.Size{{Bytes: 10, Weight: 1}}, p.Batch
 	}
 	file, err := trace.Generate(spec)
 	if err != nil {
@@ -136,7 +139,8 @@ var phasesOverTime = map[string]*experiment.Phase{
 	"bursts": {Duration: 10 * time.Second, Segments: []trace.Segment{{Form: trace.FormBurst, From: 1000, To: 30_000, Every: 2 * time.Second, Length: 200 * ms, Duration: 10 * time.Second}}},
 	"sine":   {Duration: 10 * time.Second, Segments: []trace.Segment{{Form: trace.FormSine, From: 1000, To: 9000, Every: 4 * time.Second, Duration: 10 * time.Second}}},
 	"steps": {Duration: 10 * time.Second, From: time.Second, Segments: []trace.Segment{{Form: trace.FormStep, To: 3000, Duration: 3 * time.Second},
-		{Form: trace.FormStep, To: 100, Duration: 3 * time.Second}, {Form: trace.FormStep, To: 6000, Duration: 4 * time.Second}}},
+		{Form: trace.FormStep, To: 100, Duration: 3 * time.Second}, {Form: trace.FormStep, To: 6000,
+			Duration: 4 * time.Second}}},
 	"batches": {Duration: 10 * time.Second, Batch: 10, Segments: []trace.Segment{{Form: trace.FormRamp, From: 500, To: 2000, Duration: 10 * time.Second}}},
 }
 
@@ -146,7 +150,8 @@ func TestIntervalsOfARateOverTime(t *testing.T) {
 	for name, p := range phasesOverTime {
 		for _, threads := range []int{4, 70} {
 			t.Run(fmt.Sprint(name, " ", threads), func(t *testing.T) {
-				s := simulate(t, p, threads, func(time.Duration) time.Duration { return 50 * time.Microsecond }, fourStops)
+				s := simulate(t, p, threads, func(time.Duration) time.Duration { return 50 * time.Microsecond },
+					fourStops)
 				intervals := s.follow(p)
 				var all uint64
 				for k, stretch := range experiment.Stretches(p.Segments) {
@@ -194,8 +199,10 @@ func TestIntervalsOfARateOverTime(t *testing.T) {
 // Above what a store can do, its backlog grows by the difference, and shrinks below: known at each
 // interval's end.
 func TestIntervalsCountTheBacklog(t *testing.T) {
-	p := &experiment.Phase{Duration: 9 * time.Second, Segments: []trace.Segment{{Form: trace.FormStep, To: 1000, Duration: 3 * time.Second},
-		{Form: trace.FormStep, To: 6000, Duration: 2 * time.Second}, {Form: trace.FormStep, To: 1000, Duration: 4 * time.Second}}}
+	p := &experiment.Phase{Duration: 9 * time.Second, Segments: []trace.Segment{{Form: trace.FormStep, To: 1000,
+		Duration: 3 * time.Second},
+		{Form: trace.FormStep, To: 6000, Duration: 2 * time.Second}, {Form: trace.FormStep, To: 1000,
+			Duration: 4 * time.Second}}}
 	s := simulate(t, p, 4, func(time.Duration) time.Duration { return ms }, nil) // 4,000 a second
 	var ended uint64
 	for _, i := range s.follow(p) {
@@ -248,8 +255,10 @@ func TestIntervalsOfAPhaseThatEndsBefore(t *testing.T) {
 // Of threads that come and go nothing is due: what ended between two looks is of the step that ends
 // then.
 func TestIntervalsOfThreadsThatComeAndGo(t *testing.T) {
-	p := &experiment.Phase{Duration: 4 * time.Second, Threads: 2, Staircase: []experiment.ThreadStep{{Threads: 1, Duration: 2 * time.Second}, {Threads: 2, Duration: 2 * time.Second}}}
-	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000, Fresh: 1000, ThreadEntries: 100,
+	p := &experiment.Phase{Duration: 4 * time.Second, Threads: 2, Staircase: []experiment.ThreadStep{{Threads: 1,
+		Duration: 2 * time.Second}, {Threads: 2, Duration: 2 * time.Second}}}
+	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000,
+		Fresh: 1000, ThreadEntries: 100,
 		Order: trace.Order{Distribution: trace.Uniform}, Threads: 2, Spans: experiment.Spans(p.Staircase, false)})
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +295,8 @@ func TestIntervalsOfThreadsThatComeAndGo(t *testing.T) {
 			t.Errorf("something was due: %+v", i)
 		}
 	}
-	if ended != [2]uint64{2000, 3000} || slowest[0].Quantile(1) > 1.1e6 || slowest[1].Quantile(1) < 1.9e6 || slowest[1].Count() != 3000 {
+	if ended != [2]uint64{2000, 3000} || slowest[0].Quantile(1) > 1.1e6 || slowest[1].Quantile(1) < 1.9e6 ||
+		slowest[1].Count() != 3000 {
 		t.Errorf("%d ended, longest %.0f and %.0f ns", ended, slowest[0].Quantile(1), slowest[1].Quantile(1))
 	}
 }

@@ -114,8 +114,9 @@ type span struct {
 func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase, problems []finding.Message) {
 	group := len(in.asked.Groups) > 0
 	r = record.Phase{
-		Name: p.asked.Name, Open: p.file.Flags&trace.FlagDue != 0, Threads: len(p.file.Threads), Pipeline: in.cell.Pipeline,
-		Batch: batchOf(p.file), TimedEvery: in.trace.file.TimedEvery, ElapsedNS: phase.elapsedNS,
+		Name: p.asked.Name, Open: p.file.Flags&trace.FlagDue != 0, Threads: len(p.file.Threads),
+		Pipeline: in.cell.Pipeline,
+		Batch:    batchOf(p.file), TimedEvery: in.trace.file.TimedEvery, ElapsedNS: phase.elapsedNS,
 		HandleWaitNS: p.last.HandleWaitNS, HandlesOpened: p.last.HandlesOpened, HandleTimes: p.last.HandleTimes,
 		LatenessMaxNS: p.last.LatenessMaxNS, ThinkNS: int64(p.asked.Think.Mean),
 	}
@@ -134,7 +135,8 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all, name)...)
 	if know.deletes {
 		var deletable *uint64
-		if most, known := know.mayDelete(in.trace.file, p.first, p.first+len(p.file.Threads), know.begun, know.own); known {
+		if most, known := know.mayDelete(in.trace.file, p.first, p.first+len(p.file.Threads), know.begun,
+			know.own); known {
 			deletable = &most
 		}
 		noteVain(all, p.file.Operations, deletable)
@@ -162,7 +164,8 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 		if deadline := p.shouldEnd(phase.deadlineNS); deadline > 0 {
 			end = min(end, deadline)
 		}
-		r.NotBegun, r.BehindNS = behind(p.file, begunBy(p.file, p.last.Attempted, lost, uint64(end)), uint64(end), uint64(last))
+		r.NotBegun, r.BehindNS = behind(p.file, begunBy(p.file, p.last.Attempted, lost, uint64(end)), uint64(end),
+			uint64(last))
 	}
 	return r, problems
 }
@@ -243,8 +246,10 @@ func (p *part) shouldEnd(phaseEndNS int64) (end int64) {
 func sumOf(groups []record.Phase, in *phaseInput, phase span, last counters.Sample) record.Phase {
 	file := in.trace.file
 	r := record.Phase{
-		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: in.cell.Pipeline, Batch: batchOf(file), TimedEvery: file.TimedEvery,
-		ElapsedNS: phase.elapsedNS, HandleWaitNS: last.HandleWaitNS, HandlesOpened: last.HandlesOpened, HandleTimes: last.HandleTimes,
+		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: in.cell.Pipeline,
+		Batch: batchOf(file), TimedEvery: file.TimedEvery,
+		ElapsedNS: phase.elapsedNS, HandleWaitNS: last.HandleWaitNS, HandlesOpened: last.HandlesOpened,
+		HandleTimes:   last.HandleTimes,
 		LatenessMaxNS: last.LatenessMaxNS, Groups: groups,
 	}
 	for i := range groups {
@@ -290,13 +295,15 @@ func (p *part) notDone(r *record.Phase, deadlineNS int64) (finding.Mark, bool) {
 	for i := range p.file.Threads {
 		if limit := p.file.Threads[i].Limit; limit != 0 && p.last.Acknowledged[i] < limit && end == 0 {
 			return finding.Mark{Phase: r.Name,
-				Message: finding.New(finding.MarkShortWorkParams{Thread: i, Done: p.last.Acknowledged[i], Of: limit})}, true
+				Message: finding.New(finding.MarkShortWorkParams{Thread: i, Done: p.last.Acknowledged[i],
+					Of: limit})}, true
 		}
 	}
 	should := end - r.BeganNS
 	if end > 0 && p.file.Threads[0].Limit == 0 && !r.Open && r.ElapsedNS < should*9/10 {
 		return finding.Mark{Phase: r.Name,
-			Message: finding.New(finding.MarkShortTimeParams{Seconds: float64(r.ElapsedNS) / 1e9, OfS: float64(should) / 1e9})}, true
+			Message: finding.New(finding.MarkShortTimeParams{Seconds: float64(r.ElapsedNS) / 1e9,
+				OfS: float64(should) / 1e9})}, true
 	}
 	return finding.Mark{}, false
 }

@@ -35,7 +35,8 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 }
 
 // phaseAt runs a phase, or a step of one, and gives add its result.
-func (t *trial) phaseAt(ctx context.Context, p *experiment.Phase, at place, add func(*record.Phase, [][]finding.Message)) error {
+func (t *trial) phaseAt(ctx context.Context, p *experiment.Phase, at place, add func(*record.Phase,
+	[][]finding.Message)) error {
 	in, err := t.input(p, at)
 	if err != nil {
 		return err
@@ -114,7 +115,8 @@ func (t *trial) input(p *experiment.Phase, at place) (*phaseInput, error) {
 	}
 	in := t.inputOf(p, made, request)
 	in.remote = t.run.hub != nil && !p.Load
-	in.layout, in.numbers, in.sampleEvery = layoutOf(p, t.cell, len(file.Threads)), p.ProcessNumbers(), t.samplePeriod(p)
+	in.layout, in.numbers, in.sampleEvery = layoutOf(p, t.cell,
+		len(file.Threads)), p.ProcessNumbers(), t.samplePeriod(p)
 	in.know = t.content.expects(audit.PresenceAfter(t.past.phases))
 	in.know.vanishing = t.past.vanishing
 	if t.content.alone() {
@@ -143,13 +145,16 @@ func (t *trial) input(p *experiment.Phase, at place) (*phaseInput, error) {
 // inputOf is what all phases of the trial get.
 func (t *trial) inputOf(p *experiment.Phase, made phaseTrace, request *control.Prepare) *phaseInput {
 	return &phaseInput{
-		asked: p, cell: t.cell, trace: made, request: request, names: t.content.slotNames, eventual: t.eventual, forgot: t.forgot,
+		asked: p, cell: t.cell, trace: made, request: request, names: t.content.slotNames, eventual: t.eventual,
+		forgot: t.forgot,
 		holdings: &holdings{inspect: t.inspect(), evicted: &t.evicted, before: liveAfter(t.result.Phases),
 			keeps: t.store.Description.Kind != store.None, directory: t.disk.data, memoryBytes: t.result.memoryBytes(),
 			experiment: t.run.experiment, phases: t.past.phases},
-		testbed: testbed{clients: t.clients, sampler: t.sampler, disk: t.disk, memory: t.memory, writes: t.writes, syncs: t.syncs,
+		testbed: testbed{clients: t.clients, sampler: t.sampler, disk: t.disk, memory: t.memory, writes: t.writes,
+			syncs:  t.syncs,
 			tested: &t.tested, patience: t.run.experiment.StepTimeout},
-		listeners: listeners{series: t.keepSample, tick: t.run.view.Tick, message: t.run.view.Message, meter: t.meterOf(request.Phase)},
+		listeners: listeners{series: t.keepSample, tick: t.run.view.Tick, message: t.run.view.Message,
+			meter: t.meterOf(request.Phase)},
 	}
 }
 
@@ -160,7 +165,8 @@ func (t *trial) keepSample(s record.Sample) error {
 	t.sampledTo = s.At
 	err := t.writer.Sample(s)
 	if err == nil || record.IsFull(err) {
-		t.rates = append(t.rates, record.Sample{Phase: s.Phase, At: s.At, Seconds: s.Seconds, Operations: s.Operations, Bad: s.Bad,
+		t.rates = append(t.rates, record.Sample{Phase: s.Phase, At: s.At, Seconds: s.Seconds,
+			Operations: s.Operations, Bad: s.Bad,
 			Stopped: s.Stopped, MaxNS: s.MaxNS})
 	}
 	return err
@@ -170,7 +176,8 @@ func (t *trial) keepSample(s record.Sample) error {
 func (t *trial) meterOf(phase string) func(totals []counters.Total, s *record.Sample, over bool) {
 	return func(totals []counters.Total, s *record.Sample, over bool) {
 		if meter := t.run.options.Meter; meter != nil {
-			meter.Measured(&event.Measured{Trial: t.plan, Cell: t.cell.Label(t.run.experiment), Phase: phase, Totals: totals, Sample: s, Over: over})
+			meter.Measured(&event.Measured{Trial: t.plan, Cell: t.cell.Label(t.run.experiment), Phase: phase,
+				Totals: totals, Sample: s, Over: over})
 		}
 	}
 }

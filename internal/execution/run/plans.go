@@ -32,7 +32,10 @@ type planner struct {
 func (a planner) ask(phase string, file *trace.File, known []record.QueryPlan) ([]record.QueryPlan, error) {
 	for _, f := range firstAsked(file) {
 		p := record.QueryPlan{Phase: phase, Operation: f.operation.String(), Position: f.query}
-		if slices.ContainsFunc(known, func(k record.QueryPlan) bool { return k.Operation == p.Operation && k.Position == p.Position }) {
+		if slices.ContainsFunc(known, func(k record.QueryPlan) bool {
+			return k.Operation == p.Operation &&
+				k.Position == p.Position
+		}) {
 			continue
 		}
 		if err := a.explain(&p, f); err != nil {

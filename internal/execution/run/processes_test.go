@@ -57,7 +57,8 @@ func inProcesses(t *testing.T, do func(workers []int, server int), changes ...st
 	return trial, &trial.Phases[1]
 }
 
-func inProcessesUntil(ctx context.Context, t *testing.T, do func(workers []int, server int), changes ...string) *record.Trial {
+func inProcessesUntil(ctx context.Context, t *testing.T, do func(workers []int, server int),
+	changes ...string) *record.Trial {
 	t.Helper()
 	p := installed(t, "redis")
 	var pid atomic.Int64
@@ -148,9 +149,11 @@ func TestAProcessThatIsKilledIsTold(t *testing.T) {
 	for name, which := range map[string]int{"the first": 0, "one in the middle": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trial, p := inProcesses(t, func(pids []int, _ int) { _ = syscall.Kill(pids[which], syscall.SIGKILL) }, lasts...)
+			trial, p := inProcesses(t, func(pids []int, _ int) { _ = syscall.Kill(pids[which], syscall.SIGKILL) },
+				lasts...)
 			want := "process " + strconv.Itoa(which+1) + " of 5"
-			if trial.State != record.Failed || trial.Cause != finding.CauseDied || !strings.Contains(trial.Error, want) ||
+			if trial.State != record.Failed || trial.Cause != finding.CauseDied || !strings.Contains(trial.Error,
+				want) ||
 				!strings.Contains(trial.Error, "signal: killed") {
 				t.Errorf("%s, %s: %s", trial.State, trial.Cause, trial.Error)
 			}
@@ -161,7 +164,8 @@ func TestAProcessThatIsKilledIsTold(t *testing.T) {
 			if p.Unfinished > 1 || p.ElapsedNS < 3500e6 {
 				t.Errorf("%d unfinished after %d ns", p.Unfinished, p.ElapsedNS)
 			}
-			if trial.Final == nil || trial.Final.Right+trial.Final.Unknown != trial.Final.Records || trial.Final.Records < 300 {
+			if trial.Final == nil || trial.Final.Right+trial.Final.Unknown != trial.Final.Records ||
+				trial.Final.Records < 300 {
 				t.Errorf("final check: %+v", trial.Final)
 			}
 		})
@@ -228,7 +232,8 @@ func TestProcessesShareTheirMemoryLimit(t *testing.T) {
 	}
 	trial, p := inProcesses(t, nil, "records: 300", "records: 300\nvalues: {bytes: 65536}\nmemory_limit: 192MiB",
 		"rate: 300, for: 900ms", "for: 600s", "mix: {read: 2, update: 2, insert: 1}", "mix: {insert: 1}")
-	if trial.State != record.Failed || trial.Memory == nil || trial.Memory.Kills == nil || *trial.Memory.Kills == 0 || trial.Cause != finding.CauseMemory {
+	if trial.State != record.Failed || trial.Memory == nil || trial.Memory.Kills == nil ||
+		*trial.Memory.Kills == 0 || trial.Cause != finding.CauseMemory {
 		t.Errorf("%s, %s: %s; %+v", trial.State, trial.Cause, trial.Error, trial.Memory)
 	}
 	outcomesAddUp(t, p)
@@ -257,7 +262,8 @@ func TestAHundredTasks(t *testing.T) {
 	for name, tasks := range map[string]string{"threads": "tasks: 100", "processes": "tasks: {processes: 100}"} {
 		t.Run(name, func(t *testing.T) {
 			trial, p := inProcesses(t, nil, "tasks: {processes: 5}", tasks, "rate: 300, for: 900ms", "operations: 1000")
-			if faults := slices.DeleteFunc(codes(trial), func(c string) bool { return c == string(finding.FaultApart) }); trial.Final == nil || len(faults) > 0 {
+			if faults := slices.DeleteFunc(codes(trial),
+				func(c string) bool { return c == string(finding.FaultApart) }); trial.Final == nil || len(faults) > 0 {
 				t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
 			}
 			outcomesAddUp(t, p)
@@ -300,7 +306,8 @@ func TestProcessesThatLieAreFound(t *testing.T) {
 			worker := fmt.Sprintf("[sh, -c, %q, sh, %q, %s]", `"$1" alter "$2" | "$1" worker`, os.Args[0], what)
 			trial, _ := inProcesses(t, nil, "WORKER", worker, "processes: 5", "processes: 2")
 			// Which counts disagree depends on which process writes a word last.
-			if trial.State == record.OK || !slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Fault() == want }) {
+			if trial.State == record.OK || !slices.ContainsFunc(trial.Marks,
+				func(m finding.Mark) bool { return m.Fault() == want }) {
 				t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
 			}
 		})

@@ -171,7 +171,8 @@ func tryPrograms(ctx context.Context, e *experiment.Experiment, o Options) error
 }
 
 // tryOut starts the store's server in a directory that is removed afterwards, and stops it.
-func (u *underTest) tryOut(ctx context.Context, program server.Program, where string, patience time.Duration) (err error) {
+func (u *underTest) tryOut(ctx context.Context, program server.Program, where string,
+	patience time.Duration) (err error) {
 	place, err := owned.NewDirectory(where, "try")
 	if err != nil {
 		return err
@@ -180,7 +181,8 @@ func (u *underTest) tryOut(ctx context.Context, program server.Program, where st
 	if err := os.Chmod(place.Path, 0o755); err != nil { // the server may run as another user
 		return err
 	}
-	if _, err := u.start(ctx, program, server.Request{Directory: place.Path, Log: io.Discard, Patience: patience}); err != nil {
+	if _, err := u.start(ctx, program, server.Request{Directory: place.Path, Log: io.Discard,
+		Patience: patience}); err != nil {
 		return err
 	}
 	return u.stop(serverPatience)

@@ -119,7 +119,8 @@ func TestAProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
 			}
 			o := options(filepath.Join(here, "run"))
 			o.Program = programs
-			if _, err := New(t.Context(), e, []byte(text), o); !errors.Is(err, ErrProgram) || !strings.Contains(err.Error(), c.want) {
+			if _, err := New(t.Context(), e, []byte(text), o); !errors.Is(err, ErrProgram) ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
 			left, err := os.ReadDir(here)

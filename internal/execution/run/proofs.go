@@ -20,7 +20,8 @@ func (t *trial) citeProofs(class store.Durability) {
 	if t.run.options.Proved == nil || !slices.Contains([]store.Durability{store.D1, store.D2, store.D3}, class) {
 		return
 	}
-	q := proof.Question{Store: t.store.Driver, Version: proof.VersionOf(t.result.Version, t.result.Settings), Options: t.store.OptionsInForce(),
+	q := proof.Question{Store: t.store.Driver, Version: proof.VersionOf(t.result.Version, t.result.Settings),
+		Options:  t.store.OptionsInForce(),
 		Settings: t.result.Settings, Class: class, WindowNS: int64(t.cell.LossWindow)}
 	if n := t.store.Servers(); n > 1 {
 		q.Servers = n
@@ -55,7 +56,8 @@ func (t *trial) cited(q proof.Question, kind string) *record.Proof {
 	if found == nil {
 		return nil
 	}
-	return &record.Proof{Kept: found.Kept, Cuts: found.Cuts, Records: found.Records, FileSystem: found.Where(), Why: found.Why, Made: found.Made,
+	return &record.Proof{Kept: found.Kept, Cuts: found.Cuts, Records: found.Records, FileSystem: found.Where(),
+		Why: found.Why, Made: found.Made,
 		Differs: found.Differs, NoPromise: found.NoPromise, Measure: found.Measure}
 }
 

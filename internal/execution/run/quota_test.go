@@ -105,7 +105,8 @@ func TestMountedQuotaIsMetByTheStore(t *testing.T) {
 			if c.driver == "pebble" {
 				return // it ends its process, or tries again for ever
 			}
-			if trial.Phases[0].Operations[0].Errors == 0 || !slices.ContainsFunc(trial.Phases[0].Messages, func(m record.Message) bool { return saysFull(m.Text) }) {
+			if trial.Phases[0].Operations[0].Errors == 0 || !slices.ContainsFunc(trial.Phases[0].Messages,
+				func(m record.Message) bool { return saysFull(m.Text) }) {
 				t.Errorf("the store's own errors are not counted: %+v, %v", trial.Phases[0].Operations, trial.Phases[0].Messages)
 			}
 		})

@@ -18,7 +18,8 @@ import (
 // linked are the drivers of the tests that run under the race detector. It looks at this process,
 // not at stores, and compiling the other drivers' modules for it would take minutes.
 func linked() []store.Driver {
-	return []store.Driver{bbolt.Driver{}, goleveldb.Driver{}, memcached.Driver{}, memory.Driver{}, nullstore.Driver{}, redis.Driver{}}
+	return []store.Driver{bbolt.Driver{}, goleveldb.Driver{}, memcached.Driver{}, memory.Driver{},
+		nullstore.Driver{}, redis.Driver{}}
 }
 
 // programOf returns the server of a driver.

@@ -38,7 +38,10 @@ phases:
 sample: 20ms
 blocks: 1
 `
-	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) { o.View, o.trials = seen, nil }); err != nil {
+	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) {
+		o.View, o.trials = seen,
+			nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	run, err := record.Open(directory)
@@ -64,7 +67,8 @@ blocks: 1
 			}
 			for _, table := range result.Tables {
 				for _, row := range table.Rows {
-					if planned.Role == plan.Measured && table.Phase == last.Name && row.Arm == planned.Arm && math.Abs(row.Rate.Value/last.Rate-1) > 1e-12 {
+					if planned.Role == plan.Measured && table.Phase == last.Name && row.Arm == planned.Arm &&
+						math.Abs(row.Rate.Value/last.Rate-1) > 1e-12 {
 						t.Errorf("%s: %v in the table, %v in its trial", planned.ID, row.Rate.Value, last.Rate)
 					}
 				}

@@ -55,7 +55,8 @@ type ownCounters struct {
 // 37 KB each.
 const lanesFine = 64
 
-func newReadings(in *phaseInput, file *trace.File, c *counters.File, parts []*part, w *workers, told []string) *readings {
+func newReadings(in *phaseInput, file *trace.File, c *counters.File, parts []*part, w *workers,
+	told []string) *readings {
 	return &readings{phaseInput: in, file: file, counters: c, parts: parts, workers: w,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine, own: ownCounters{names: told}}
 }
@@ -161,7 +162,8 @@ func (r *readings) lookOverTime() {
 func (r *readings) line(parts []counters.Sample, now counters.Sample, usage host.Usage, at float64) record.Sample {
 	s := record.Sample{Phase: r.request.Phase, At: at, Seconds: at - r.lastAt}
 	all := counted(r.parts, parts, r.fine)
-	s.Operations, s.ByName, s.Bad, s.P50NS, s.P99NS, s.MaxNS = all.Operations, all.ByName, all.Bad, all.P50NS, all.P99NS, all.MaxNS
+	s.Operations, s.ByName, s.Bad, s.P50NS, s.P99NS, s.MaxNS =
+		all.Operations, all.ByName, all.Bad, all.P50NS, all.P99NS, all.MaxNS
 	if len(r.parts) > 1 {
 		for i := range r.parts {
 			s.Groups = append(s.Groups, counted(r.parts[i:i+1], parts[i:i+1], r.fine))
@@ -181,7 +183,8 @@ func (r *readings) tell(s *record.Sample) {
 	r.bad += s.Bad
 	r.missing = r.misses()
 	missed := r.missing - missing // in this sample
-	r.tick(event.Tick{Rate: float64(s.Operations-min(s.Bad-min(missed, s.Bad), s.Operations)) / max(s.Seconds, 1e-9), P99NS: s.P99NS,
+	r.tick(event.Tick{Rate: float64(s.Operations-min(s.Bad-min(missed, s.Bad), s.Operations)) / max(s.Seconds,
+		1e-9), P99NS: s.P99NS,
 		Bad: r.bad - min(r.missing, r.bad), Missing: r.missing,
 		Elapsed: time.Duration(s.At * float64(time.Second)), Planned: time.Duration(r.request.DeadlineNS)})
 	r.meter(r.last.Totals, s, false)
@@ -242,5 +245,6 @@ func bad(t counters.Total) uint64 {
 	if t.Operation.Conditional() {
 		refused = 0
 	}
-	return t.Outcomes[counters.Lost] + t.Outcomes[counters.Wrong] + t.Outcomes[counters.Error] + t.Outcomes[counters.Timeout] + refused
+	return t.Outcomes[counters.Lost] + t.Outcomes[counters.Wrong] + t.Outcomes[counters.Error] +
+		t.Outcomes[counters.Timeout] + refused
 }

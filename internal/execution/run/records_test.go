@@ -86,7 +86,8 @@ func TestRecordsWithColumnsAreFoundAndChecked(t *testing.T) {
 			if len(trial.Phases) != 6 || trial.Final == nil || trial.Final.Right < 300 {
 				t.Fatalf("%d phases, final check %+v", len(trial.Phases), trial.Final)
 			}
-			for _, o := range slices.Concat(trial.Phases[3].Operations, trial.Phases[4].Operations, trial.Phases[5].Operations) {
+			for _, o := range slices.Concat(trial.Phases[3].Operations, trial.Phases[4].Operations,
+				trial.Phases[5].Operations) {
 				if o.Name != "insert" && o.Items == 0 || o.Done() == 0 {
 					t.Errorf("%+v found nothing", o)
 				}

@@ -17,8 +17,9 @@ import (
 // prepareAway prepares the share of an agent's worker, and holds the trace that the agent has made
 // against this one's.
 func (w *workers) prepareAway(s *share, request control.Prepare) (control.Prepared, error) {
-	prepared, err := s.client.Away.Prepare(w.clients.Context, agents.Share{Prepare: request, Specs: w.specs, Processes: len(w.shares),
-		Recorded: w.recorded, HistoryRoom: historyRoom(w.file)},
+	prepared, err := s.client.Away.Prepare(w.clients.Context, agents.Share{Prepare: request, Specs: w.specs,
+		Processes: len(w.shares),
+		Recorded:  w.recorded, HistoryRoom: historyRoom(w.file)},
 		w.files.Counters, w.clients.Timeout)
 	if w.clients.Context.Err() != nil {
 		return prepared.Prepared, clients.ErrInterrupted
@@ -215,8 +216,10 @@ func (w *workers) agentShares() (all []record.AgentShare) {
 			}
 		}
 		used := s.client.Away.Usage()
-		r.Threads, r.Processes, r.LatenessMaxNS = r.Threads+s.count, r.Processes+1, max(r.LatenessMaxNS, part.LatenessMaxNS)
-		r.CPUSeconds, r.RSSBytes, r.AgentCPUSeconds = r.CPUSeconds+used.CPUSeconds, r.RSSBytes+used.RSSBytes, max(r.AgentCPUSeconds, used.AgentCPUSeconds)
+		r.Threads, r.Processes, r.LatenessMaxNS = r.Threads+s.count, r.Processes+1, max(r.LatenessMaxNS,
+			part.LatenessMaxNS)
+		r.CPUSeconds, r.RSSBytes, r.AgentCPUSeconds =
+			r.CPUSeconds+used.CPUSeconds, r.RSSBytes+used.RSSBytes, max(r.AgentCPUSeconds, used.AgentCPUSeconds)
 		if !s.heard {
 			r.Unheard = w.unheardOf(s, r.Unheard)
 		} else if link := s.client.Away.Link(); link.Took > lateCounts {

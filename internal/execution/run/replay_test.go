@@ -103,7 +103,8 @@ busy_machine: tell
 			t.Errorf("%s: %v, recorded %d reads, %d writes, %d deletes", p.Name, done, reads, writes, deletes)
 		}
 		f := p.Fidelity
-		if f == nil || f.Sent != times*n || f.Recorded != times*n || f.Keys != keys || f.Mix > 1e-9 || f.Sizes > 0.02 || f.Hits > 1e-9 {
+		if f == nil || f.Sent != times*n || f.Recorded != times*n || f.Keys != keys || f.Mix > 1e-9 ||
+			f.Sizes > 0.02 || f.Hits > 1e-9 {
 			t.Fatalf("%s: %+v", p.Name, f)
 		}
 		if got := f.HitRates[3]; got.KeysShare != 0.2 || math.Abs(got.Sent-hitRate) > 0.005 {
@@ -114,7 +115,8 @@ busy_machine: tell
 	if some.OneIn != 4 || some.Keys < keys/5 || some.Keys > keys/3 || some.Hits > 0.1 || some.Sent != some.Recorded {
 		t.Errorf("sampled: %+v", some)
 	}
-	if open := trial.Phases[4]; !open.Open || open.Fidelity.Asked != 2 || open.Fidelity.Speed <= 0 || open.Fidelity.Speed > 2 {
+	if open := trial.Phases[4]; !open.Open || open.Fidelity.Asked != 2 || open.Fidelity.Speed <= 0 ||
+		open.Fidelity.Speed > 2 {
 		t.Errorf("open: %+v", open.Fidelity)
 	}
 }
@@ -132,8 +134,10 @@ func TestReplayedGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	replay := &experiment.Replay{Selection: selection, Summary: *sum, Speed: 1, Loops: 1}
-	generated, err := trace.Generate(trace.Spec{Replay: replay.ForTrace(), Records: sum.Keys, Fresh: sum.Keys, Threads: 4, Rate: 1e5, Seed: 1,
-		Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Order: trace.Order{Distribution: trace.Recorded}, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}})
+	generated, err := trace.Generate(trace.Spec{Replay: replay.ForTrace(), Records: sum.Keys, Fresh: sum.Keys,
+		Threads: 4, Rate: 1e5, Seed: 1,
+		Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Order: trace.Order{Distribution: trace.Recorded},
+		Sizes: []trace.Size{{Bytes: 9, Weight: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,10 +92,12 @@ func (p *phase) confined() (changed []host.Confined) {
 
 // counted is what the final counters say.
 func (p *phase) counted() (record.Phase, [][]finding.Message) {
-	phase := span{elapsedNS: int64(p.read.lastAt * 1e9), startSpreadNS: p.workers.startSpreadNS(), deadlineNS: p.request.DeadlineNS,
-		lost: p.workers.lost(), gone: p.workers.goneThreads()}
+	phase := span{elapsedNS: int64(p.read.lastAt * 1e9), startSpreadNS: p.workers.startSpreadNS(),
+		deadlineNS: p.request.DeadlineNS,
+		lost:       p.workers.lost(), gone: p.workers.goneThreads()}
 	if start, end := p.workers.startNS(), p.workers.endNS(); end > start {
-		phase.elapsedNS = p.outside.elapsedNS(int64(start), int64(end)) // else the worker died before an operation ended
+		// else the worker died before an operation ended
+		phase.elapsedNS = p.outside.elapsedNS(int64(start), int64(end))
 	}
 	know := p.know
 	if p.workers.unheard() != nil {
@@ -122,10 +124,12 @@ func (p *phase) counted() (record.Phase, [][]finding.Message) {
 // process is what the workers and the servers have used by now.
 func (p *phase) process(now host.Usage) (used record.Process) {
 	interval := now.Since(p.began.usage)
-	used.CPUSeconds, used.MajorFaults, used.HostReadBytes = interval.CPUSeconds, interval.MajorFaults, interval.HostReadBytes
+	used.CPUSeconds, used.MajorFaults, used.HostReadBytes =
+		interval.CPUSeconds, interval.MajorFaults, interval.HostReadBytes
 	if !p.remote {
 		before := p.began.usage.Since(p.began.asked)
-		used.CPUSecondsBefore, used.HostWriteBytesBefore, used.HostReadBytesBefore = before.CPUSeconds, before.HostWriteBytes, before.HostReadBytes
+		used.CPUSecondsBefore, used.HostWriteBytesBefore, used.HostReadBytesBefore =
+			before.CPUSeconds, before.HostWriteBytes, before.HostReadBytes
 	}
 	p.read.most.see(now)
 	p.tested.used(&used, interval, p.read.most.server, p.read.most.shared)
@@ -148,11 +152,13 @@ func (p *phase) done(r *record.Phase) audit.Phase {
 			records, _ := p.files.History.Records(thread)
 			return records
 		}
-		r.Finds = finds.Check(p.file, recorded, p.read.last.Attempted, finds.Known{Keys: p.know.keys, Columns: p.know.columns,
+		r.Finds = finds.Check(p.file, recorded, p.read.last.Attempted, finds.Known{Keys: p.know.keys,
+			Columns: p.know.columns,
 			Queries: p.know.queries, Before: p.know.there, Doubt: done.Doubt})
 	}
 	if p.files.History != nil && len(p.trace.keys) > 0 {
-		done.History = audit.NewHistory(r.Number, p.trace.keys, p.file, p.files.History, p.files.Counters, p.cell.Pipeline)
+		done.History = audit.NewHistory(r.Number, p.trace.keys, p.file, p.files.History, p.files.Counters,
+			p.cell.Pipeline)
 		p.workers.onOneClock(done.History, r.ElapsedNS)
 		if p.know.answers { // a store that keeps nothing: no order explains its answers
 			r.History = historyOf(done.History)

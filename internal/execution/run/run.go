@@ -113,13 +113,14 @@ import (
 
 // Options say how an experiment is run.
 type Options struct {
-	Directory string           // the run directory
-	DataRoot  string           // an existing directory in which stores get their directories; "": the run directory's own
-	Command   []string         // as typed, for the record
-	Worker    []string         // the command of Assay's own worker
-	Ceiling   experiment.Store // Assay's own null driver
-	View      event.View
-	Meter     event.Meter // nil: nobody watches by program
+	Directory string // the run directory
+	// DataRoot: an existing directory in which stores get their directories; "": the run directory's own.
+	DataRoot string
+	Command  []string         // as typed, for the record
+	Worker   []string         // the command of Assay's own worker
+	Ceiling  experiment.Store // Assay's own null driver
+	View     event.View
+	Meter    event.Meter // nil: nobody watches by program
 
 	// Undecided names the comparisons of the run so far that more blocks could decide.
 	Undecided func(*record.Run) ([]string, error)
@@ -139,9 +140,10 @@ type Options struct {
 	// Agents says how agents are had, where the experiment has any: all but where they are.
 	Agents agents.Options
 
-	trials          func([]plan.Trial) []plan.Trial                       // nil: all that are planned
-	conduct         func(context.Context, *trial) error                   // nil: trial.conduct
-	threadEntries   int                                                   // of a lap of the trace; 0: as package trace chooses
+	trials  func([]plan.Trial) []plan.Trial     // nil: all that are planned
+	conduct func(context.Context, *trial) error // nil: trial.conduct
+	// of a lap of the trace; 0: as package trace chooses
+	threadEntries   int
 	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
 }
 
@@ -156,10 +158,11 @@ func (o Options) chosen(trials []plan.Trial) []plan.Trial {
 // Result counts how the trials ended.
 type Result struct {
 	Planned, OK, Marked, Failed, Refused int
-	Measured                             int    // of those that are OK, the trials of stores: not of ceilings
-	Ceilings                             int    // of those that are marked or failed, the null drivers': no failure of what was asked
-	Left                                 string // what could not be removed, a line each; "": nothing is left
-	Interrupted                          bool   // stopped by the user: the trials that are left can be resumed
+	Measured                             int // of those that are OK, the trials of stores: not of ceilings
+	// of those that are marked or failed, the null drivers': no failure of what was asked
+	Ceilings    int
+	Left        string // what could not be removed, a line each; "": nothing is left
+	Interrupted bool   // stopped by the user: the trials that are left can be resumed
 }
 
 // running is a run under way.
@@ -211,9 +214,11 @@ func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota, plan: trials,
-		ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: environment.NotMeasured[writesSeries],
-		programs: serverPrograms{}}
+	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View),
+		view: o.View, quota: quota, plan: trials,
+		ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(),
+		writesWhy: environment.NotMeasured[writesSeries],
+		programs:  serverPrograms{}}
 	return r.finish(r.trials(ctx, trials))
 }
 
@@ -243,9 +248,11 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: &before.Experiment, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
-		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(), writesWhy: now.NotMeasured[writesSeries],
-		programs: newServerPrograms(&before.Experiment, before.Trials)}
+	r := &running{options: o, experiment: &before.Experiment, writer: writer, noted: noteInterruption(ctx, writer,
+		o.View), view: o.View, quota: quota,
+		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), users: host.NewUsers(),
+		writesWhy: now.NotMeasured[writesSeries],
+		programs:  newServerPrograms(&before.Experiment, before.Trials)}
 	for id, trial := range before.Trials {
 		r.before += time.Duration(trial.Seconds * float64(time.Second))
 		if trial.State != record.Interrupted && !contains(left, id) {
@@ -331,7 +338,8 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	if err != nil {
 		return err
 	}
-	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer, disk: r.diskOf(p, writer)}
+	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer,
+		disk: r.diskOf(p, writer)}
 	t.result.Settled = settled
 	if p.Store >= 0 {
 		t.store = r.experiment.Stores[p.Store]
@@ -339,7 +347,8 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 		t.store = null
 	}
 	t.tested = underTest{store: t.store, cell: t.cell}
-	r.view.TrialStarted(event.Trial{Number: len(r.ended) + 1, Of: len(r.plan), Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
+	r.view.TrialStarted(event.Trial{Number: len(r.ended) + 1, Of: len(r.plan), Arm: p.Arm,
+		Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
 	if err := t.do(ctx); err != nil {
 		return err
 	}
@@ -348,7 +357,8 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	} else {
 		r.ends(p, &t.result.Trial)
 	}
-	r.view.TrialEnded(event.TrialEnd{State: t.result.State, Text: t.result.why(), Rate: r.options.TrialRate(r.experiment, p, &t.result.Trial, t.rates)})
+	r.view.TrialEnded(event.TrialEnd{State: t.result.State, Text: t.result.why(),
+		Rate: r.options.TrialRate(r.experiment, p, &t.result.Trial, t.rates)})
 	return nil
 }
 

@@ -141,7 +141,8 @@ func options(directory string) Options {
 	}
 	return Options{
 		Directory: directory, Command: []string{"test"}, Worker: []string{os.Args[0], "worker"},
-		Ceiling: experiment.Store{Name: experiment.NullDriver, Driver: experiment.NullDriver, Description: null}, View: live.NewPlain(discard{}),
+		Ceiling:   experiment.Store{Name: experiment.NullDriver, Driver: experiment.NullDriver, Description: null},
+		View:      live.NewPlain(discard{}),
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
 		trials:        ofStores,
@@ -263,7 +264,8 @@ func trialOf(t *testing.T, directory, arm string) *record.Trial {
 func codes(trial *record.Trial) []string {
 	var all []string
 	for _, m := range trial.Marks {
-		if fault := string(m.Fault()); !slices.Contains(all, fault) && !m.Machine() { // other tests run on this machine, which may have a quota
+		// other tests run on this machine, which may have a quota
+		if fault := string(m.Fault()); !slices.Contains(all, fault) && !m.Machine() {
 			all = append(all, fault)
 		}
 	}
@@ -373,7 +375,8 @@ func TestAnHonestTrialAddsUp(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	if _, err := runTextWith(context.Background(), anExperiment(misbehave.Honest, own()), directory, allTrials); err != nil {
+	if _, err := runTextWith(context.Background(), anExperiment(misbehave.Honest, own()), directory,
+		allTrials); err != nil {
 		t.Fatal(err)
 	}
 	trial := trialOf(t, directory, misbehave.Honest)
@@ -395,7 +398,8 @@ func TestAnHonestTrialAddsUp(t *testing.T) {
 			t.Errorf("%s: %d attempted, %d done, %d unfinished", p.Name, p.Attempted, done, p.Unfinished)
 		}
 	}
-	if load := trial.Phases[0]; load.Operations[0].Items != 200 || *load.Sizes.Records != 200 || *load.Sizes.LogicalBytes != 200*216 {
+	if load := trial.Phases[0]; load.Operations[0].Items != 200 || *load.Sizes.Records != 200 ||
+		*load.Sizes.LogicalBytes != 200*216 {
 		t.Errorf("load: %d items, sizes %+v", load.Operations[0].Items, load.Sizes)
 	}
 	final := trial.Final
@@ -469,7 +473,8 @@ func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	var workers []int
-	for deadline := time.Now().Add(3 * time.Minute); len(workers) == 0 || !hasSamples(directory); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); len(workers) == 0 ||
+		!hasSamples(directory); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			_ = command.Process.Kill()
 			t.Fatalf("no samples after 3 min; workers %v", workers)
@@ -482,7 +487,8 @@ func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 	_ = command.Wait() // killed, as was wanted
 	for _, pid := range workers {
 		gone := func() bool { return !host.ProcessAlive(pid) }
-		for deadline := time.Now().Add(60 * time.Second); !gone() && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); !gone() &&
+			time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		}
 		if !gone() {
 			t.Errorf("worker %d outlived its conductor", pid)

@@ -246,7 +246,8 @@ func (r *running) toDetect(run *record.Run, block int) (most int, err error) {
 	}
 	most = min(max(needed, s.Blocks), s.BlocksMax)
 	seconds := r.spent().Seconds() / float64(block-1) * float64(most)
-	r.say(finding.BlocksPilotParams{Ran: block - 1, Blocks: needed, Most: s.BlocksMax, Share: s.Detect, Seconds: seconds})
+	r.say(finding.BlocksPilotParams{Ran: block - 1, Blocks: needed, Most: s.BlocksMax, Share: s.Detect,
+		Seconds: seconds})
 	return most, nil
 }
 

@@ -54,7 +54,8 @@ func timed(operation string, operations int, each uint64) *record.Phase {
 // runOn runs an experiment on a machine like that. Each trial has a made-up phase and no worker, for
 // what is tested is what comes of a trial's marks. Of stores other than the honest one an operation
 // has no outcome.
-func runOn(ctx context.Context, t *testing.T, text string, machine func(plan.Trial) *record.Machine) (Result, *record.Run, Options) {
+func runOn(ctx context.Context, t *testing.T, text string, machine func(plan.Trial) *record.Machine) (Result,
+	*record.Run, Options) {
 	t.Helper()
 	o := options(filepath.Join(t.TempDir(), "run"))
 	o.trials = nil
@@ -129,20 +130,25 @@ func TestSpoiltTrialsRunAgain(t *testing.T) {
 			if c.driver == "" {
 				c.driver = misbehave.Honest
 			}
-			result, run, _ := runOn(context.Background(), t, smallExperiment(c.driver, c.fields), func(p plan.Trial) *record.Machine {
-				if c.busy(p) {
-					return busy()
-				}
-				return quiet()
-			})
+			result, run, _ := runOn(context.Background(), t, smallExperiment(c.driver, c.fields),
+				func(p plan.Trial) *record.Machine {
+					if c.busy(p) {
+						return busy()
+					}
+					return quiet()
+				})
 			if again := againIn(run); !slices.Equal(again, c.again) {
 				t.Errorf("repeats %q, want %q", again, c.again)
 			}
 			if result != c.result {
 				t.Errorf("%+v, want %+v", result, c.result)
 			}
-			ran := slices.SortedFunc(slices.Values(run.Plan), func(a, b plan.Trial) int { return strings.Compare(a.ID, b.ID) })
-			if !slices.IsSortedFunc(ran, func(a, b plan.Trial) int { return run.Trials[a.ID].Started.Compare(run.Trials[b.ID].Started) }) {
+			ran := slices.SortedFunc(slices.Values(run.Plan),
+				func(a, b plan.Trial) int { return strings.Compare(a.ID, b.ID) })
+			if !slices.IsSortedFunc(ran, func(a,
+				b plan.Trial) int {
+				return run.Trials[a.ID].Started.Compare(run.Trials[b.ID].Started)
+			}) {
 				t.Error("IDs do not sort as the trials began")
 			}
 			if len(run.Faults) > 0 {
@@ -264,9 +270,10 @@ func TestBlocksToDetect(t *testing.T) {
 		needed, most, want int
 	}{{2, 30, 5}, {11, 30, 11}, {40, 30, 30}, {0, 30, 5}} {
 		r := &running{
-			options:    Options{ToDetect: func(*record.Run) (int, error) { return c.needed, nil }},
-			experiment: &experiment.Experiment{Schedule: experiment.Schedule{Blocks: 5, BlocksMax: c.most, Detect: 0.05}},
-			view:       live.NewPlain(discard{}), began: time.Now(), users: host.NewUsers(),
+			options: Options{ToDetect: func(*record.Run) (int, error) { return c.needed, nil }},
+			experiment: &experiment.Experiment{Schedule: experiment.Schedule{Blocks: 5, BlocksMax: c.most,
+				Detect: 0.05}},
+			view: live.NewPlain(discard{}), began: time.Now(), users: host.NewUsers(),
 		}
 		if got, err := r.toDetect(nil, 6); got != c.want || err != nil {
 			t.Errorf("%d needed of at most %d: %d, %v; want %d", c.needed, c.most, got, err, c.want)
@@ -311,7 +318,8 @@ func TestBlocksAreAddedWhileNeeded(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for fields, want := range map[string]int{"blocks: auto": 3, "blocks_max: 5": 3, "time: 10m": 3, "detect: 5%": 5} {
-		_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, fields), func(plan.Trial) *record.Machine { return quiet() })
+		_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, fields),
+			func(plan.Trial) *record.Machine { return quiet() })
 		if run.Blocks() != want || len(run.Trials) != 3*want {
 			t.Errorf("%s: %d blocks, %d trials", fields, run.Blocks(), len(run.Trials))
 		}

@@ -72,7 +72,8 @@ func faulted(t *testing.T, driver string, class store.Durability, timeout string
 }
 
 // faultedGroup is [faulted] with several servers that make one store.
-func faultedGroup(t *testing.T, driver string, class store.Durability, count int, timeout string, fault func(*server.Group),
+func faultedGroup(t *testing.T, driver string, class store.Durability, count int, timeout string,
+	fault func(*server.Group),
 	changes ...string) (*record.Trial, *record.Phase) {
 	t.Helper()
 	p, _ := programOf(driver)
@@ -342,7 +343,8 @@ func TestAServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
 			}
 			directory := runServer(t.Context(), t, p, v, strings.NewReplacer(changes...).Replace(faultRun))
 			trial := trialOf(t, directory, c.driver)
-			if trial.State != record.Failed || trial.Cause != finding.CauseServerDied || !strings.Contains(trial.Error, c.how) {
+			if trial.State != record.Failed || trial.Cause != finding.CauseServerDied ||
+				!strings.Contains(trial.Error, c.how) {
 				t.Errorf("%s, %s: %s", trial.State, trial.Cause, trial.Error)
 			}
 			if last := trial.Phases[len(trial.Phases)-1]; last.Name != c.phase || last.EndedBy != record.EndedFailed {

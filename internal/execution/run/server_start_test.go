@@ -77,7 +77,8 @@ step_timeout: 300s
 `
 
 // runStarted runs an experiment whose server is a program, or some of its trials.
-func runStarted(ctx context.Context, t *testing.T, p server.Program, trials func([]plan.Trial) []plan.Trial, changes ...string) (directory, said string) {
+func runStarted(ctx context.Context, t *testing.T, p server.Program, trials func([]plan.Trial) []plan.Trial,
+	changes ...string) (directory, said string) {
 	t.Helper()
 	var told heard
 	text := strings.NewReplacer(changes...).Replace(startedRun)
@@ -86,7 +87,8 @@ func runStarted(ctx context.Context, t *testing.T, p server.Program, trials func
 }
 
 // runServer runs an experiment whose servers are a program, in the view of a test.
-func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View, text string, change ...func(*Options)) (directory string) {
+func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View, text string,
+	change ...func(*Options)) (directory string) {
 	t.Helper()
 	text = strings.ReplaceAll(text, "WORKER", own())
 	e, programs, err := experimentOn(p, text)
@@ -110,7 +112,8 @@ func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View
 }
 
 // experimentOn reads an experiment whose servers are a program.
-func experimentOn(p server.Program, text string) (e *experiment.Experiment, programs func(driver string) (server.Program, bool), err error) {
+func experimentOn(p server.Program, text string) (e *experiment.Experiment,
+	programs func(driver string) (server.Program, bool), err error) {
 	programs = func(driver string) (server.Program, bool) { return p, driver == p.Driver }
 	e, err = read.Load([]byte(text), "test.yaml", nil, read.Drivers{Names: []string{p.Driver}, ProgramOf: server.Startable(programs),
 		Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
@@ -142,7 +145,8 @@ func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
 	endpoints := map[string]bool{}
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]
-		if trial.State != record.OK && (trial.State != record.Marked || slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return !m.Machine() })) {
+		if trial.State != record.OK && (trial.State != record.Marked || slices.ContainsFunc(trial.Marks,
+			func(m finding.Mark) bool { return !m.Machine() })) {
 			t.Errorf("%s: %s %s %v", planned.ID, trial.State, trial.Error, trial.Marks)
 		}
 		if planned.Arm == experiment.NullDriver {

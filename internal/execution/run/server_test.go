@@ -137,7 +137,8 @@ func TestHostWritesOfAServerNeedAKernelThatCountsRight(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	trial, _, _ := serverRun(t, startServer(t), tooMuch)
-	if p := trial.Phases[0].Process; p.HostWriteBytes != nil || p.HostWriteWhy != tooMuch || p.ServerRSSMaxBytes == nil {
+	if p := trial.Phases[0].Process; p.HostWriteBytes != nil || p.HostWriteWhy != tooMuch ||
+		p.ServerRSSMaxBytes == nil {
 		t.Errorf("%+v", p)
 	}
 }
@@ -186,7 +187,8 @@ func TestAClientThatBurnsItsCPUIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == finding.ClientBound })
+		told := slices.ContainsFunc(result.Findings,
+			func(f finding.Finding) bool { return f.Code == finding.ClientBound })
 		p := &trial.Phases[0]
 		if p.Process.CPUSeconds == nil || p.Process.ServerCPUSeconds == nil {
 			t.Fatalf("%s: %s: the use of client and server is not known: %+v", driver, trial.Error, p.Process)

@@ -51,7 +51,8 @@ func (r *running) heldBy(s *experiment.Store) uint64 {
 	var opened control.Opened
 	cell := &r.experiment.Cells[0]
 	err = openInAnyClass(control.Open{
-		Driver: s.Driver, Endpoints: s.Endpoints, Durability: cell.Durability, LossWindowNS: int64(cell.LossWindow), Options: s.Options,
+		Driver: s.Driver, Endpoints: s.Endpoints, Durability: cell.Durability, LossWindowNS: int64(cell.LossWindow),
+		Options: s.Options,
 		Handles: control.HandlesPerThread, Threads: 1,
 	}, func(open control.Open) error {
 		return w.Call(control.Request{Command: control.CommandOpen, Open: &open}, r.experiment.StepTimeout, &opened)

@@ -33,7 +33,8 @@ func TestATrialWaitsForWhatIsLeft(t *testing.T) {
 		t.Errorf("after three looks it is gone: %+v, %d looks", gone, slept)
 	}
 	dirty, slept = []float64{much}, 0
-	if stays := s.wait(t.Context(), time.Second); stays.Seconds != 1 || !slices.Equal(stays.NotBack, []string{host.LeftDirty}) || slept != 10 {
+	if stays := s.wait(t.Context(), time.Second); stays.Seconds != 1 || !slices.Equal(stays.NotBack,
+		[]string{host.LeftDirty}) || slept != 10 {
 		t.Errorf("it stays: %+v, %d looks", stays, slept)
 	}
 	stopped, cancel := context.WithCancel(t.Context())

@@ -19,7 +19,8 @@ import (
 func TestATraceThatCantBeMadeIsNotTheStoresFailure(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	result, err := runChanged(t, anExperiment(misbehave.Honest, own()), directory, func(e *experiment.Experiment) { e.Cells[0].Records = 1 << 40 })
+	result, err := runChanged(t, anExperiment(misbehave.Honest, own()), directory,
+		func(e *experiment.Experiment) { e.Cells[0].Records = 1 << 40 })
 	if err == nil || !strings.Contains(err.Error(), "not at fault") || !strings.Contains(err.Error(), "making the trace") ||
 		strings.Contains(err.Error(), "EntriesMax") {
 		t.Errorf("the run ended with %v", err)

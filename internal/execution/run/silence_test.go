@@ -72,13 +72,15 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 					t.Fatalf("%s: %s", trial.State, trial.Error)
 				}
 				last := trial.Phases[len(trial.Phases)-1]
-				if trial.State != record.Failed || trial.Cause != finding.CauseSilent || last.EndedBy != record.EndedUnanswered {
+				if trial.State != record.Failed || trial.Cause != finding.CauseSilent ||
+					last.EndedBy != record.EndedUnanswered {
 					t.Errorf("%s, %s: %s; ended by %q", trial.State, trial.Cause, trial.Error, last.EndedBy)
 				}
 				return
 			}
 			f := trial.Final
-			if f == nil || f.NotRead == 0 || f.Records+f.NotRead != 5000 || f.Right+f.Errors != f.Records || f.Lost > 0 {
+			if f == nil || f.NotRead == 0 || f.Records+f.NotRead != 5000 || f.Right+f.Errors != f.Records ||
+				f.Lost > 0 {
 				t.Fatalf("%s: %+v", trial.Error, f)
 			}
 			said := ""
@@ -99,7 +101,8 @@ func TestSilence(t *testing.T) {
 	var s silence
 	at := func(second int) time.Time { return time.Unix(1e9+int64(second), 0) }
 	totals := func(ok, errors, timeouts uint64) []counters.Total {
-		return []counters.Total{{Outcomes: [counters.Outcomes]uint64{counters.OK: ok, counters.Error: errors, counters.Timeout: timeouts}, ServiceMaxNS: 1e9}}
+		return []counters.Total{{Outcomes: [counters.Outcomes]uint64{counters.OK: ok, counters.Error: errors,
+			counters.Timeout: timeouts}, ServiceMaxNS: 1e9}}
 	}
 	for _, c := range []struct {
 		second               int

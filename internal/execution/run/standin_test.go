@@ -42,33 +42,37 @@ func driversHere() []store.Driver {
 	for _, d := range cheats {
 		cheating = append(cheating, d)
 	}
-	return slices.Concat(cheating, expirers, eventualStores, linked(), misbehave.Drivers(), walstore.Drivers(), []store.Driver{
-		standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
-		standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
-		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},
-		standIn{name: "roomless", kind: store.Embedded, class: store.D0, fails: errors.New("write x: no space left on device")},
-		standIn{name: "vanishing", kind: store.Embedded, class: store.D0, gone: true},
-		standIn{name: "pinned", kind: store.Memory, class: store.D0, rests: func() { pin(1 << 16) }},
-		standIn{name: "pins-one", kind: store.Memory, class: store.D0, rests: func() { pin(1) }},
-		standIn{name: "dozing", kind: store.Memory, class: store.D0, rests: func() { time.Sleep(restTime) }},
-		standIn{name: "halted", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getpid()) }},
-		standIn{name: "halted-with-assay", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
-		standIn{name: haltedInSample, kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
-		standIn{name: "distant", kind: store.Server, class: store.D0},
-		standIn{name: "burning", kind: store.Server, class: store.D0, each: func() {
-			for began := time.Now(); time.Since(began) < 100*time.Microsecond; {
-			}
-		}},
-		standIn{name: "waiting", kind: store.Server, class: store.D0, each: func() { time.Sleep(100 * time.Microsecond) }},
-		dialler{name: "one-each"},
-		dialler{name: "two-each", each: 1},
-		dialler{name: "leaking", leaks: true},
-		dialler{name: "surging", surge: 5},
-		dialler{name: "stalling", stalls: true},
-		dialler{name: "losing", fails: 7},
-		dialler{name: "unfair", keeps: true},
-		idleClosing{name: "closes-once", once: true}, idleClosing{name: "closes-always"}, filling{}, keepsake{}, swallowing{}, dropping{}, staleRedis{},
-	})
+	return slices.Concat(cheating, expirers, eventualStores, linked(), misbehave.Drivers(), walstore.Drivers(),
+		[]store.Driver{
+			standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
+			standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
+			standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},
+			standIn{name: "roomless", kind: store.Embedded, class: store.D0, fails: errors.New("write x: no space left on device")},
+			standIn{name: "vanishing", kind: store.Embedded, class: store.D0, gone: true},
+			standIn{name: "pinned", kind: store.Memory, class: store.D0, rests: func() { pin(1 << 16) }},
+			standIn{name: "pins-one", kind: store.Memory, class: store.D0, rests: func() { pin(1) }},
+			standIn{name: "dozing", kind: store.Memory, class: store.D0, rests: func() { time.Sleep(restTime) }},
+			standIn{name: "halted", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getpid()) }},
+			standIn{name: "halted-with-assay", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
+			standIn{name: haltedInSample, kind: store.Memory, class: store.D0, rests: func() {
+				halt(os.Getppid(),
+					os.Getpid())
+			}},
+			standIn{name: "distant", kind: store.Server, class: store.D0},
+			standIn{name: "burning", kind: store.Server, class: store.D0, each: func() {
+				for began := time.Now(); time.Since(began) < 100*time.Microsecond; {
+				}
+			}},
+			standIn{name: "waiting", kind: store.Server, class: store.D0, each: func() { time.Sleep(100 * time.Microsecond) }},
+			dialler{name: "one-each"},
+			dialler{name: "two-each", each: 1},
+			dialler{name: "leaking", leaks: true},
+			dialler{name: "surging", surge: 5},
+			dialler{name: "stalling", stalls: true},
+			dialler{name: "losing", fails: 7},
+			dialler{name: "unfair", keeps: true},
+			idleClosing{name: "closes-once", once: true}, idleClosing{name: "closes-always"}, filling{}, keepsake{}, swallowing{}, dropping{}, staleRedis{},
+		})
 }
 
 func (d standIn) Describe() store.Description {

@@ -23,7 +23,8 @@ func stopsIn(startNS int64, stops []host.Stop, agent string) (all []record.Stop)
 			continue // of an agent that says what none can
 		}
 		seconds := float64(one.ToNS-one.FromNS+one.SleptNS) / 1e9
-		all = append(all, record.Stop{Why: one.Why, At: float64(one.FromNS-startNS) / 1e9, Seconds: seconds, Agent: agent})
+		all = append(all, record.Stop{Why: one.Why, At: float64(one.FromNS-startNS) / 1e9, Seconds: seconds,
+			Agent: agent})
 	}
 	return all
 }

@@ -63,16 +63,19 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 					seconds = max(seconds, s.Seconds)
 				}
 			}
-			marked := slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Fault() == finding.FaultStopped && m.Machine() })
+			marked := slices.ContainsFunc(trial.Marks,
+				func(m finding.Mark) bool { return m.Fault() == finding.FaultStopped && m.Machine() })
 			rates, _ := facts.Rates(samples, p.Name, 1400*time.Millisecond)
 			shape := series.Analyze(rates)
 			stalls := false
 			for _, e := range shape.Events {
-				stalls = stalls || e.Drops != nil && e.Drops.Longest > restTime.Seconds()/2 || e.Kind == series.Step && e.After < e.Before/10
+				stalls = stalls || e.Drops != nil && e.Drops.Longest > restTime.Seconds()/2 ||
+					e.Kind == series.Step && e.After < e.Before/10
 			}
 			interrupted := slices.Contains(rates.Interrupted, true)
 			if c.why == nil {
-				if byProcess := slices.ContainsFunc(p.Stops, func(s record.Stop) bool { return s.Why != host.StoppedGap }); byProcess {
+				if byProcess := slices.ContainsFunc(p.Stops,
+					func(s record.Stop) bool { return s.Why != host.StoppedGap }); byProcess {
 					t.Errorf("a store that slept is told to have been stopped: %+v", p.Stops)
 				}
 				// What came of it is in the samples that count, where package series finds it.

@@ -44,7 +44,8 @@ func lateness(s counters.Sample) []uint64 {
 func messages(from []counters.Message) []record.Message {
 	all := make([]record.Message, len(from))
 	for i, m := range from {
-		all[i] = record.Message{Operation: m.Operation.String(), Outcome: m.Outcome.String(), Text: m.Text, Count: m.Count}
+		all[i] = record.Message{Operation: m.Operation.String(), Outcome: m.Outcome.String(), Text: m.Text,
+			Count: m.Count}
 	}
 	return all
 }
@@ -62,17 +63,20 @@ func withQuestion(o record.Operation, operation trace.Operation, query int) reco
 // wrong + error + timeout + unfinished. It returns a message for each way in which they disagree.
 // name names what a slot counts. What lost threads (nil: there are none) began and did not end is not
 // counted: their store did not leave it.
-func balance(file *trace.File, c *counters.File, s counters.Sample, lost []bool, name func(slot int) string) (attempted, unfinished uint64, problems []finding.Message) {
+func balance(file *trace.File, c *counters.File, s counters.Sample, lost []bool,
+	name func(slot int) string) (attempted, unfinished uint64, problems []finding.Message) {
 	counted := file.Counted()
 	for i := range file.Threads {
 		thread := &file.Threads[i]
 		begun, done := s.Attempted[i], s.Acknowledged[i]
 		if done > begun {
-			problems = append(problems, finding.New(finding.MarkAcknowledgedParams{Thread: i, Acknowledged: done, Begun: begun}))
+			problems = append(problems, finding.New(finding.MarkAcknowledgedParams{Thread: i, Acknowledged: done,
+				Begun: begun}))
 			continue
 		}
 		if thread.Limit != 0 && begun > thread.Limit {
-			problems = append(problems, finding.New(finding.MarkBegunParams{Thread: i, Begun: begun, Limit: thread.Limit}))
+			problems = append(problems, finding.New(finding.MarkBegunParams{Thread: i, Begun: begun,
+				Limit: thread.Limit}))
 		}
 		began, ended := file.Count(i, begun), file.Count(i, done)
 		for slot, o := range file.Operations {
@@ -105,7 +109,8 @@ func balance(file *trace.File, c *counters.File, s counters.Sample, lost []bool,
 			continue
 		}
 		if timed := t.Service.Count(); timed != expected[slot] {
-			problems = append(problems, finding.New(finding.MarkTimedParams{Operation: name(slot), Counted: expected[slot], Timed: timed}))
+			problems = append(problems, finding.New(finding.MarkTimedParams{Operation: name(slot),
+				Counted: expected[slot], Timed: timed}))
 		}
 	}
 	return attempted, unfinished, problems

@@ -17,8 +17,10 @@ import (
 // bounds of 200 ms are those that host's TestBoundsOfAShortPhase gets from the counters of 4 CPUs.
 func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 	quiet := func() (host.Interval, host.Throttled) {
-		return host.Interval{Seconds: 0.2, ForeignWithin: &host.Bounds{Least: 0, Most: 0.1525}, StealWithin: &host.Bounds{Least: 0, Most: 0.0325}},
-			host.Throttled{QuotaSeconds: new(float64), QuotaPeriods: new(uint64), HeatEvents: new(uint64), HeatSeconds: new(float64)}
+		return host.Interval{Seconds: 0.2, ForeignWithin: &host.Bounds{Least: 0, Most: 0.1525},
+				StealWithin: &host.Bounds{Least: 0, Most: 0.0325}},
+			host.Throttled{QuotaSeconds: new(float64), QuotaPeriods: new(uint64), HeatEvents: new(uint64),
+				HeatSeconds: new(float64)}
 	}
 	seconds := func(s float64) *float64 { return &s }
 	periods := func(n uint64) *uint64 { return &n }
@@ -38,7 +40,8 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 			mark: finding.MarkSteal, params: finding.Params{"least": 0.3, "most": 0.3}},
 		{name: "the hypervisor took a fifth", change: func(i *host.Interval, _ *host.Throttled) { i.StealWithin = &host.Bounds{Least: 0.2, Most: 0.2} }},
 		{name: "too short for anything", change: func(i *host.Interval, _ *host.Throttled) {
-			i.Seconds, i.ForeignWithin, i.StealWithin = 0.02, &host.Bounds{Least: 0, Most: 1}, &host.Bounds{Least: 0, Most: 0.4}
+			i.Seconds, i.ForeignWithin, i.StealWithin = 0.02, &host.Bounds{Least: 0, Most: 1},
+				&host.Bounds{Least: 0, Most: 0.4}
 		}, unknown: []string{"foreign", "steal"}},
 		{name: "not to be read", change: func(i *host.Interval, _ *host.Throttled) { i.ForeignWithin, i.StealWithin = nil, nil },
 			unknown: []string{"foreign", "steal"}},
@@ -124,9 +127,11 @@ func TestBalance_grows_with_threads(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	takes := func(threads int) time.Duration {
-		file := &trace.File{Groups: 1, Flags: trace.FlagDue, Operations: []trace.Operation{trace.Read}, Threads: make([]trace.Thread, threads)}
+		file := &trace.File{Groups: 1, Flags: trace.FlagDue, Operations: []trace.Operation{trace.Read},
+			Threads: make([]trace.Thread, threads)}
 		for i := range file.Threads {
-			file.Threads[i] = trace.Thread{Entries: []trace.Entry{trace.MakeEntry(trace.Read, 0, 0, false)}, Due: []uint64{1}}
+			file.Threads[i] = trace.Thread{Entries: []trace.Entry{trace.MakeEntry(trace.Read, 0, 0, false)},
+				Due: []uint64{1}}
 		}
 		files, err := mapFiles(phaseTrace{file: file}, 1)
 		if err != nil {

@@ -82,13 +82,15 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	s := trace.Spec{
 		Load: p.Load, Records: t.cell.Records, Fresh: max(t.past.fresh, t.cell.Records),
 		Order: trace.Order{
-			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps, Buckets: p.Order.Buckets,
+			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords,
+			HotOperations: p.Order.HotOps, Buckets: p.Order.Buckets,
 			Shift: p.Order.Shift,
 		},
 		Sizes: t.sizes(), Batch: p.Batch, MultiRead: p.MultiRead, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: t.endpoints,
-		Limit: p.Operations, Rate: p.Rate, Segments: p.Segments, Arrivals: p.Arrivals, ThreadEntries: t.entries, Stopped: t.stopped,
-		FromNS: uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
+		Limit: p.Operations, Rate: p.Rate, Segments: p.Segments, Arrivals: p.Arrivals, ThreadEntries: t.entries,
+		Stopped: t.stopped,
+		FromNS:  uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
 		RecordFinds: !p.Load && t.recordsFinds(),
 	}
 	if p.Order.Shift.Every > 0 && len(s.Segments) == 0 { // without laps each operation is due once
@@ -144,7 +146,8 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 // recordsFinds says if what some scans, queries and counts find is recorded: where the worker can, and
 // what they find tells its index. Agents do not know how far threads of others are.
 func (t *traces) recordsFinds() bool {
-	return t.store.Description.FindsRecorded && t.experiment.Verify && t.shortLengths() == 0 && len(t.experiment.Agents) == 0
+	return t.store.Description.FindsRecorded && t.experiment.Verify && t.shortLengths() == 0 &&
+		len(t.experiment.Agents) == 0
 }
 
 // findsMost returns how many records the scan, query or count of an entry gives at most; 0 of a count.

@@ -15,7 +15,8 @@ import (
 func tracesOf(records uint64, phases ...experiment.Phase) *traces {
 	e := &experiment.Experiment{Phases: phases, Verify: true}
 	cell := experiment.Cell{Records: records, Threads: 2}
-	return &traces{content: &content{experiment: e, cell: cell}, past: new(past), seed: 1, entries: 64, stopped: func() error { return nil }}
+	return &traces{content: &content{experiment: e, cell: cell}, past: new(past), seed: 1, entries: 64,
+		stopped: func() error { return nil }}
 }
 
 // A load goes in batches where the store has them, and in no larger ones than it takes.
@@ -27,7 +28,8 @@ func TestALoadGoesInTheBatchesThatTheStoreHas(t *testing.T) {
 		most, want int
 	}{{false, 0, 0}, {true, 0, 100}, {true, 30, 30}} {
 		one := tracesOf(10, load)
-		one.batches, one.store.Description = c.batches, store.Description{BatchMax: c.most, Abilities: store.Abilities{Batch: c.batches}}
+		one.batches, one.store.Description = c.batches, store.Description{BatchMax: c.most,
+			Abilities: store.Abilities{Batch: c.batches}}
 		s, err := one.spec(&load, false)
 		if err != nil || s.Batch != c.want || !s.Load {
 			t.Errorf("batches %v, at most %d: %d, %v", c.batches, c.most, s.Batch, err)
@@ -73,7 +75,8 @@ func TestWhatWasDeletedBeforeIsKnown(t *testing.T) {
 			t.Errorf("phase %d: %v", position, got)
 		}
 	}
-	if keys := one.recordKeys(&deleting, &trace.File{Operations: []trace.Operation{trace.DeleteQuery}}, 1); keys != nil {
+	if keys := one.recordKeys(&deleting, &trace.File{Operations: []trace.Operation{trace.DeleteQuery}},
+		1); keys != nil {
 		t.Errorf("keys %v have a history, of which nobody knows what a query deleted", keys)
 	}
 }

@@ -135,7 +135,8 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	}
 	t.result.Memory = memoryOf()
 	if limit := t.cell.MemoryLimit; limit > 0 {
-		if t.memory, err = limitMemory(uint64(limit), t.clients.Pids(), t.tested.own.processes(), t.result.Memory); err != nil {
+		if t.memory, err = limitMemory(uint64(limit), t.clients.Pids(), t.tested.own.processes(),
+			t.result.Memory); err != nil {
 			return err
 		}
 	}
@@ -211,7 +212,8 @@ func (t *trial) countLeft() {
 // live: what those had acknowledged is held against the store, too. err is why the phases ended.
 func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
 	living := len(t.clients.Living())
-	if living == 0 || living == len(t.clients.All) || t.tested.own.died() != nil || errors.Is(err, clients.ErrInterrupted) {
+	if living == 0 || living == len(t.clients.All) || t.tested.own.died() != nil || errors.Is(err,
+		clients.ErrInterrupted) {
 		return err
 	}
 	if checkErr := t.finalCheck(ctx); checkErr != nil {
@@ -257,7 +259,8 @@ func (t *trial) startClients() error {
 	}
 	processes := t.run.experiment.ProcessThreads(t.cell)
 	if t.run.hub != nil {
-		if err := t.clients.Start(t.run.cpus().Client, command, t.run.experiment.HereThreads(t.cell), t.writer.Log()); err != nil {
+		if err := t.clients.Start(t.run.cpus().Client, command, t.run.experiment.HereThreads(t.cell),
+			t.writer.Log()); err != nil {
 			t.result.Cause = finding.CauseNoWorker
 			return err
 		}

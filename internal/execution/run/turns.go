@@ -78,7 +78,8 @@ func (t *turns) result(elapsed float64) *record.Starved {
 			ends = min(ends, float64(until)/1e9)
 		}
 		mine := t.threads[i].longest
-		if mine.Others < starvedOthers || mine.Seconds < max(starvedSeconds, starvedShare*(ends-float64(t.file.Threads[i].FromNS)/1e9)) {
+		if mine.Others < starvedOthers || mine.Seconds < max(starvedSeconds,
+			starvedShare*(ends-float64(t.file.Threads[i].FromNS)/1e9)) {
 			continue
 		}
 		if all == nil {

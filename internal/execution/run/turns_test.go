@@ -54,7 +54,8 @@ func TestTurns(t *testing.T) {
 					t.Errorf("a wait that the machine may have made: %+v", s)
 				}
 			}
-			if (got == nil) != (c.want == nil) || got != nil && (got.Threads != c.want.Threads || got.BeganS != c.want.BeganS ||
+			if (got == nil) != (c.want == nil) || got != nil && (got.Threads != c.want.Threads ||
+				got.BeganS != c.want.BeganS ||
 				got.Seconds != c.want.Seconds || math.Abs(got.Others-c.want.Others) > 1) {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}

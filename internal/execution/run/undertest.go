@@ -61,7 +61,8 @@ func serverStarted(g *server.Group) *record.Server {
 
 // startProxies puts Assay between the clients and their servers, where one of the phases needs that.
 func (u *underTest) startProxies(phases []experiment.Phase) error {
-	if u.store.Description.Kind != store.Server || !slices.ContainsFunc(phases, func(p experiment.Phase) bool { return p.NeedsProxy() }) {
+	if u.store.Description.Kind != store.Server || !slices.ContainsFunc(phases,
+		func(p experiment.Phase) bool { return p.NeedsProxy() }) {
 		return nil
 	}
 	for _, endpoint := range u.endpoints() {
@@ -159,7 +160,8 @@ func (u *underTest) used(p *record.Process, interval host.Interval, rssMax uint6
 	if u.store.Description.Kind != store.Server {
 		return
 	}
-	p.ServerWhy, p.ServerCPUSeconds, p.ServerHostReadBytes = u.servers.Why, interval.ServerCPUSeconds, interval.ServerHostReadBytes
+	p.ServerWhy, p.ServerCPUSeconds, p.ServerHostReadBytes =
+		u.servers.Why, interval.ServerCPUSeconds, interval.ServerHostReadBytes
 	if rssMax > 0 {
 		p.ServerRSSMaxBytes, p.ServerSharedWhy = &rssMax, shared
 	}

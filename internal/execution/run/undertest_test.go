@@ -25,14 +25,16 @@ func TestClientsConnectThroughProxiesWhereAServerIsCutOff(t *testing.T) {
 	}
 	defer listener.Close()
 	endpoint := listener.Addr().String()
-	u := underTest{store: experiment.Store{Endpoints: []string{endpoint}, Description: store.Description{Kind: store.Server}}}
+	u := underTest{store: experiment.Store{Endpoints: []string{endpoint},
+		Description: store.Description{Kind: store.Server}}}
 	if err := u.startProxies(cutting()[:1]); err != nil || !slices.Equal(u.clientEndpoints(), []string{endpoint}) {
 		t.Errorf("no phase cuts: %v, clients connect to %v", err, u.clientEndpoints())
 	}
 	if err := u.startProxies(cutting()); err != nil {
 		t.Fatal(err)
 	}
-	if through := u.clientEndpoints(); len(through) != 1 || through[0] == endpoint || !slices.Equal(u.endpoints(), []string{endpoint}) {
+	if through := u.clientEndpoints(); len(through) != 1 || through[0] == endpoint || !slices.Equal(u.endpoints(),
+		[]string{endpoint}) {
 		t.Errorf("clients connect to %v, servers listen at %v", through, u.endpoints())
 	}
 	for range 2 {
@@ -52,7 +54,8 @@ func TestOnlyAKillInMemoryForgets(t *testing.T) {
 		class store.Durability
 		does  string
 		want  bool
-	}{{store.D0, experiment.FaultKill, true}, {store.D0, experiment.FaultFreeze, false}, {store.D1, experiment.FaultKill, false}} {
+	}{{store.D0, experiment.FaultKill, true}, {store.D0, experiment.FaultFreeze, false}, {store.D1,
+		experiment.FaultKill, false}} {
 		u := underTest{cell: experiment.Cell{Durability: c.class}}
 		if got := u.forgets([]record.ServerFault{{Does: c.does}}); got != c.want {
 			t.Errorf("%s in %s: %v", c.does, c.class, got)

@@ -119,7 +119,8 @@ func TestLostUpdatesAreCounted(t *testing.T) {
 				lost = append(lost, m.Message.Code)
 			}
 		}
-		if trial.State != record.Marked || !slices.Equal(lost, []finding.Code{finding.MarkAtomicLost}) { // once, not as seen too
+		// once, not as seen too
+		if trial.State != record.Marked || !slices.Equal(lost, []finding.Code{finding.MarkAtomicLost}) {
 			t.Errorf("%s is %s: %v", id, trial.State, trial.Marks)
 		}
 	}
@@ -163,7 +164,8 @@ func TestRequestsInAGroup(t *testing.T) {
 		t.Errorf("the phase: %d attempted, %+v, steps %+v", p.Attempted, p.Operations, p.Steps)
 	}
 	swaps := cart.Steps[1].OK
-	if u := p.History.Updates; u == nil || u.Atomic.Done != swaps || u.Atomic.Lost != swaps/swallowedEvery || u.Atomic.ItemsLost != 2*u.Atomic.Lost {
+	if u := p.History.Updates; u == nil || u.Atomic.Done != swaps || u.Atomic.Lost != swaps/swallowedEvery ||
+		u.Atomic.ItemsLost != 2*u.Atomic.Lost {
 		t.Errorf("of %d swaps, each tenth lost: %+v", swaps, u)
 	}
 	run, err := record.Open(directory)

@@ -45,7 +45,8 @@ const lapsMax = 1 << 22
 // eachTouched visits the indexes of what threads have begun, but for their reads: once where an index stays
 // the same in each lap, with the times that it was begun. It returns false, and may have visited some,
 // where there are too many to look at.
-func eachTouched(file *trace.File, from, to int, begun []uint64, visit func(o trace.Operation, index, times uint64)) bool {
+func eachTouched(file *trace.File, from, to int, begun []uint64, visit func(o trace.Operation, index,
+	times uint64)) bool {
 	budget := uint64(lapsMax)
 	for i := from; i < to; i++ {
 		t := &file.Threads[i]
@@ -119,7 +120,8 @@ func (v vanishing) after(file *trace.File, begun, acknowledged []uint64) vanishi
 
 // mayDelete is the most deletes by some threads of a phase that can have found a record: one for each key
 // that had one when the phase began, and one for each time that such a key was put. False: it is not known.
-func (v vanishing) mayDelete(file *trace.File, from, to int, begun []uint64, may trace.Spans) (most uint64, known bool) {
+func (v vanishing) mayDelete(file *trace.File, from, to int, begun []uint64, may trace.Spans) (most uint64,
+	known bool) {
 	if may == nil {
 		return 0, false
 	}

@@ -66,23 +66,27 @@ func TestWhatDeletesLeave(t *testing.T) {
 	if v = v.after(aTrace(0, entries(trace.Read, 1)), []uint64{1}, []uint64{1}); v.deletes || v.gone != nil {
 		t.Errorf("after reads: %+v", v)
 	}
-	v = v.after(aTrace(0, entries(trace.Delete, 1, 2, 40_000), entries(trace.Update, 2)), []uint64{3, 1}, []uint64{3, 0})
+	v = v.after(aTrace(0, entries(trace.Delete, 1, 2, 40_000), entries(trace.Update, 2)), []uint64{3, 1},
+		[]uint64{3, 0})
 	if !v.deletes || !v.gone.has(1) || v.gone.has(2) || !v.gone.has(40_000) || v.gone.has(3) {
 		t.Errorf("2 may have been put again, and 3 was not deleted: %+v", v)
 	}
 	if v = v.after(aTrace(0, entries(trace.Delete, 5)), []uint64{1}, []uint64{0}); v.gone.has(5) {
 		t.Error("a delete that was not acknowledged has deleted for certain")
 	}
-	if v = v.after(aTrace(0, entries(trace.Insert, 1)), []uint64{1}, []uint64{1}); v.gone.has(1) || !v.gone.has(40_000) {
+	if v = v.after(aTrace(0, entries(trace.Insert, 1)), []uint64{1}, []uint64{1}); v.gone.has(1) ||
+		!v.gone.has(40_000) {
 		t.Error("what was put is there again, and nothing else")
 	}
 }
 
 func TestNoteVain(t *testing.T) {
 	t.Parallel()
-	slots := []record.Operation{{OK: 90, Miss: 10}, {OK: 100}, {OK: 3, Miss: 97}, {OK: 100, Items: 30}, {OK: 100, Items: 1000}, {OK: 50}}
+	slots := []record.Operation{{OK: 90, Miss: 10}, {OK: 100}, {OK: 3, Miss: 97}, {OK: 100, Items: 30},
+		{OK: 100, Items: 1000}, {OK: 50}}
 	deletable := uint64(20)
-	noteVain(slots, []trace.Operation{trace.Delete, trace.Delete, trace.Read, trace.Scan, trace.Scan, trace.Update}, &deletable)
+	noteVain(slots, []trace.Operation{trace.Delete, trace.Delete, trace.Read, trace.Scan, trace.Scan, trace.Update},
+		&deletable)
 	for i, want := range []uint64{80, 80, 97, 70, 0, 0} {
 		if got := slots[i].Vain; got == nil || *got != want {
 			t.Errorf("slot %d: %v, expected %d", i, got, want)

@@ -43,7 +43,8 @@ func (p *phase) watch(ctx context.Context) error {
 	p.faults.begin(ctx, p.workers.startNS)
 	began, period := time.Now(), p.sampleEvery
 	p.end.progress.at = began
-	for tick := time.Duration(1); ; tick = max(tick, time.Since(began)/period) + 1 { // what was missed is not made up for
+	// what was missed is not made up for
+	for tick := time.Duration(1); ; tick = max(tick, time.Since(began)/period) + 1 {
 		done, err := p.waitUntil(ctx, began.Add(tick*period))
 		if done {
 			return p.replied(err)
@@ -133,7 +134,8 @@ func (p *phase) lastSample() error {
 		p.stop(record.EndedDiskFull)
 	}
 	least := p.sampleEvery.Seconds() / 2
-	if short := float64(end-start)/1e9-p.read.lastAt < least; short && (p.read.lastAt > 0 || !p.workers.died() && !full) {
+	if short := float64(end-start)/1e9-p.read.lastAt < least; short && (p.read.lastAt > 0 || !p.workers.died() &&
+		!full) {
 		return nil
 	}
 	return p.takeSample()

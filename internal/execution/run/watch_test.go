@@ -28,7 +28,8 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		var err error
-		for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		deadline := time.Now().Add(60 * time.Second)
+		for ; time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if err = os.Remove(group); err == nil { // the kernel needs a moment after the worker's end
 				return
 			}
@@ -94,7 +95,8 @@ func TestStoppingALongWaitIsNoHang(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	trial := trialOf(t, directory, misbehave.Honest)
-	if trial.State != record.Interrupted || len(trial.Phases) != 2 || trial.Phases[1].EndedBy != record.EndedInterrupted {
+	if trial.State != record.Interrupted || len(trial.Phases) != 2 ||
+		trial.Phases[1].EndedBy != record.EndedInterrupted {
 		t.Errorf("state %s (%s), phases %+v", trial.State, trial.Error, trial.Phases)
 	}
 }

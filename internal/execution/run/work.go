@@ -21,11 +21,13 @@ type expected struct {
 	columns *keyval.RecordShape // nil: values are plain
 	queries []*keyval.QueryShape
 	there   audit.Presence // all through the phase, and at some moment of it
-	own     trace.Spans    // indexes of which the trial itself may have made a record; nil: those of others may be among them
-	verify  bool           // values that were read are checked, and sums of sort columns counted
-	answers bool           // the driver stores records: the null driver scans, finds and counts what it likes
-	values  within64       // bytes of each value that the trial has written or will write
-	writes  bool           // another group of the phase writes or deletes meanwhile
+	// indexes of which the trial itself may have made a record; nil: those of others may be among
+	// them
+	own     trace.Spans
+	verify  bool     // values that were read are checked, and sums of sort columns counted
+	answers bool     // the driver stores records: the null driver scans, finds and counts what it likes
+	values  within64 // bytes of each value that the trial has written or will write
+	writes  bool     // another group of the phase writes or deletes meanwhile
 	vanishing
 	begun []uint64 // entries of each thread of the phase
 }
@@ -83,7 +85,8 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		if allowed := (within64{least, most}); !allowed.holds(items) {
 			problems = append(problems, allowed.against(finding.MarkItems, items, name(slot), total.OK))
 		}
-		if calls := (within64{total.OK + total.Miss + total.Lost + total.Wrong, math.MaxUint64}); o == trace.MultiRead && !calls.holds(total.Calls) {
+		if calls := (within64{total.OK + total.Miss + total.Lost + total.Wrong,
+			math.MaxUint64}); o == trace.MultiRead && !calls.holds(total.Calls) {
 			problems = append(problems, calls.against(finding.MarkCalls, total.Calls, name(slot), total.OK))
 		}
 		if o == trace.Query && know.verify && !overwritesIn(file) {
@@ -123,7 +126,8 @@ func longestMultiRead(file *trace.File) (keys uint64) {
 
 // reads says if an operation returns one value where it is ok, or one of each key that it found.
 func reads(o trace.Operation) bool {
-	return o == trace.Read || o == trace.MultiRead || o == trace.ReadOrFill || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+	return o == trace.Read || o == trace.MultiRead || o == trace.ReadOrFill || o == trace.ReadModifyWrite ||
+		o == trace.CompareAndSwap
 }
 
 // overwritesIn says if a trace changes records that are there: what only adds fresh ones hides none.

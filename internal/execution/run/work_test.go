@@ -142,7 +142,8 @@ func drawQuery(t *rapid.T) keyval.Query {
 		var all []keyval.Condition
 		for range rapid.IntRange(1, 3).Draw(t, "conditions") {
 			c := conditions.Draw(t, "condition")
-			if c.Is != store.Range || !slices.ContainsFunc(all, func(o keyval.Condition) bool { return o.Is == store.Range }) {
+			if c.Is != store.Range || !slices.ContainsFunc(all,
+				func(o keyval.Condition) bool { return o.Is == store.Range }) {
 				all = append(all, c)
 			}
 		}
@@ -219,7 +220,8 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 		Order: rapid.SampledFrom([]trace.Order{{Distribution: trace.Uniform}, {Distribution: trace.Zipfian, Theta: 1}, {Distribution: trace.Latest, Theta: 0.8}, {Distribution: trace.Shuffled}}).Draw(t, "order"),
 	}
 	for query := range m.know.queries {
-		s.Queries = append(s.Queries, trace.QueryShare{Operation: trace.Query, Query: query, Weight: 1}, trace.QueryShare{Operation: trace.Count, Query: query, Weight: 1})
+		s.Queries = append(s.Queries, trace.QueryShare{Operation: trace.Query, Query: query, Weight: 1},
+			trace.QueryShare{Operation: trace.Count, Query: query, Weight: 1})
 	}
 	for _, o := range may {
 		if (o == trace.Query || o == trace.Count) && !columns || rapid.IntRange(0, 2).Draw(t, o.String()) == 0 {
@@ -255,7 +257,8 @@ func (m *honestWork) hold() ([]record.Operation, []finding.Message) {
 	s := m.c.Sample(true)
 	results := slotResults(s.Totals)
 	m.know.there = m.before.Through(m.file, s.Attempted)
-	return results, holdWork(m.file, m.c, s, m.know, results, func(slot int) string { return m.file.Operations[slot].String() })
+	return results, holdWork(m.file, m.c, s, m.know, results,
+		func(slot int) string { return m.file.Operations[slot].String() })
 }
 
 func (m *honestWork) unmap(t *rapid.T) {
@@ -265,7 +268,8 @@ func (m *honestWork) unmap(t *rapid.T) {
 }
 
 func TestHonestWorkIsNeverMarked(t *testing.T) {
-	all := []trace.Operation{trace.Read, trace.Insert, trace.Upsert, trace.ReadModifyWrite, trace.Scan, trace.Query, trace.Count}
+	all := []trace.Operation{trace.Read, trace.Insert, trace.Upsert, trace.ReadModifyWrite, trace.Scan, trace.Query,
+		trace.Count}
 	rapid.Check(t, func(t *rapid.T) {
 		m, _ := worked(t, all)
 		defer m.unmap(t)
@@ -320,7 +324,8 @@ func TestOneItemMoreOrLessIsMarked(t *testing.T) {
 		}
 	}
 	rapid.Check(t, check)
-	for tries := 0; (marked == 0 || sorted == 0) && !testing.Short(); tries++ { // a short test's few draws may find nothing
+	// a short test's few draws may find nothing
+	for tries := 0; (marked == 0 || sorted == 0) && !testing.Short(); tries++ {
 		if tries == 100 {
 			t.Fatal("nothing was found anywhere: nothing was tested")
 		}
@@ -418,7 +423,8 @@ func TestWhatPhasesWroteMustBeFoundLater(t *testing.T) {
 	text := before + "  - {name: fill, mix: {upsert: 1}, order: counting, operations: 200}\n  - {name: look, mix: {read: 1}, order: shuffled, operations: 200}\nblocks: 1\nbusy_machine: tell\nstep_timeout: 300s\n"
 	for driver, lost := range map[string]bool{misbehave.Honest: false, "lies-lost-writes": true} {
 		directory := filepath.Join(t.TempDir(), driver)
-		if _, err := runText(context.Background(), strings.ReplaceAll(text, misbehave.Honest, driver), directory); err != nil {
+		if _, err := runText(context.Background(), strings.ReplaceAll(text, misbehave.Honest, driver),
+			directory); err != nil {
 			t.Fatal(err)
 		}
 		trial := trialOf(t, directory, driver)

@@ -60,7 +60,8 @@ func (w *workers) deal(layout, numbers []int) error {
 	}
 	first := 0
 	for i, count := range layout {
-		w.shares = append(w.shares, &share{client: living[i], first: first, count: count, words: w.files.Counters.Process(i)})
+		w.shares = append(w.shares, &share{client: living[i], first: first, count: count,
+			words: w.files.Counters.Process(i)})
 		first += count
 	}
 	return nil
@@ -89,7 +90,8 @@ func (w *workers) prepare(asked *control.Prepare) (told []string, err error) {
 			if prepared, err = w.prepareAway(w.shares[i], request); err != nil {
 				return err
 			}
-		} else if err := w.clients.Ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
+		} else if err := w.clients.Ask(c, control.Request{Command: control.CommandPrepare,
+			Prepare: &request}, &prepared); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -283,7 +285,8 @@ func beganApart(p *record.Phase) []finding.Mark {
 	if float64(p.StartSpreadNS) <= startSpreadMax*float64(p.ElapsedNS) {
 		return nil
 	}
-	return []finding.Mark{{Phase: p.Name, Message: finding.New(finding.MarkBeganApartParams{Processes: p.Processes, ApartS: float64(p.StartSpreadNS) / 1e9, Seconds: float64(p.ElapsedNS) / 1e9})}}
+	return []finding.Mark{{Phase: p.Name, Message: finding.New(finding.MarkBeganApartParams{Processes: p.Processes,
+		ApartS: float64(p.StartSpreadNS) / 1e9, Seconds: float64(p.ElapsedNS) / 1e9})}}
 }
 
 // told adds up what the processes' languages tell of the phase.

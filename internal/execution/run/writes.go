@@ -13,11 +13,13 @@ const writesSeries = "worker.write"
 
 // hostWrites is where the host writes of a trial come from.
 type hostWrites struct {
-	ofServer  bool          // the server writes, and not the worker
-	directory string        // where a server that Assay has started writes
-	server    func() string // why what the kernel charges the server for must not be believed, "" if it may; nil: the store is no server
-	disk      *host.OwnDisk // nil: the trial has no disk of its own
-	why       string        // why they can't be measured; "": by the disk or, without one, by the process or the server
+	ofServer  bool   // the server writes, and not the worker
+	directory string // where a server that Assay has started writes
+	// server: why what the kernel charges the server for must not be believed, "" if it may; nil: the
+	// store is no server.
+	server func() string
+	disk   *host.OwnDisk // nil: the trial has no disk of its own
+	why    string        // why they can't be measured; "": by the disk or, without one, by the process or the server
 }
 
 // writesOf chooses what tells the host writes of a trial of such a store. A disk of the trial's own is

@@ -42,7 +42,8 @@ func writesRun(t *testing.T, limit string, perByte float64, why string) (*record
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run.Environment.WriteCount == nil || *run.Environment.WriteCount != perByte || run.Environment.NotMeasured[writesSeries] != why {
+	if run.Environment.WriteCount == nil || *run.Environment.WriteCount != perByte ||
+		run.Environment.NotMeasured[writesSeries] != why {
 		t.Errorf("the environment says %v, %q", run.Environment.WriteCount, run.Environment.NotMeasured[writesSeries])
 	}
 	return trial, samples, html.UnescapeString(reported(t, run))

@@ -26,7 +26,8 @@ func TestFaultsAreDoneAndUndone(t *testing.T) {
 	if err := i.Revive(context.Background(), long); err != nil {
 		t.Fatal(err)
 	}
-	if i.PID() == before || i.Endpoint() != endpoint || !slices.Equal(host.Listeners([]string{endpoint}), []int{i.PID()}) {
+	if i.PID() == before || i.Endpoint() != endpoint || !slices.Equal(host.Listeners([]string{endpoint}),
+		[]int{i.PID()}) {
 		t.Errorf("process %d at %s, was %d at %s", i.PID(), i.Endpoint(), before, endpoint)
 	}
 	stopped := host.NewStopped(i.PID())

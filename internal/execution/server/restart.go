@@ -83,7 +83,8 @@ func (g *Group) Remains() (all []Remains) {
 				*path = filepath.Base(*path)
 			}
 		}
-		all = append(all, Remains{filepath.Base(i.Directory), i.Version, i.Host, i.Port, i.PeerPort, i.Options, i.Asked, guard})
+		all = append(all, Remains{filepath.Base(i.Directory), i.Version, i.Host, i.Port, i.PeerPort, i.Options,
+			i.Asked, guard})
 	}
 	return all
 }
@@ -109,8 +110,10 @@ func Left(p Program, directory string, log io.Writer, remains []Remains) (*Group
 	}
 	g := new(Group)
 	for _, r := range remains {
-		i := &Instance{Program: &p, Binary: binary, Version: r.Version, Directory: filepath.Join(directory, r.Directory), Host: r.Host, Port: r.Port,
-			PeerPort: r.PeerPort, Peers: slices.Clone(g.Members), Count: len(remains), Options: r.Options, Guard: r.Guard, label: p.Driver, user: user, life: new(life)}
+		i := &Instance{Program: &p, Binary: binary, Version: r.Version, Directory: filepath.Join(directory,
+			r.Directory), Host: r.Host, Port: r.Port,
+			PeerPort: r.PeerPort, Peers: slices.Clone(g.Members), Count: len(remains), Options: r.Options,
+			Guard: r.Guard, label: p.Driver, user: user, life: new(life)}
 		i.output = &output{log: log, name: i.label}
 		for _, path := range i.Guard.files() {
 			if *path != "" {
@@ -139,7 +142,10 @@ func (g *Group) Kill() error {
 // Abort ends all servers at once, by the signal after which they leave nothing outside of their
 // directories.
 func (g *Group) Abort() error {
-	return g.each(func(i *Instance) error { return i.endBy(cmp.Or(i.Program.DeathSignal, syscall.SIGKILL), killPatience) })
+	return g.each(func(i *Instance) error {
+		return i.endBy(cmp.Or(i.Program.DeathSignal, syscall.SIGKILL),
+			killPatience)
+	})
 }
 
 // Close ends all servers in order, so that they write what they hold to their files.

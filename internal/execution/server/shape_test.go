@@ -15,7 +15,8 @@ import (
 func TestAnswersComeLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay, jitter, count = 20 * time.Millisecond, 5 * time.Millisecond, 2000
-		began, sent, came, order := time.Now(), make([]time.Duration, count), make([]time.Duration, 0, count), make([]byte, 0, count)
+		began, sent, came, order := time.Now(), make([]time.Duration, count), make([]time.Duration, 0,
+			count), make([]byte, 0, count)
 		l := newLate(func(text []byte) error {
 			came, order = append(came, time.Since(began)), append(order, text...)
 			return nil
@@ -36,7 +37,8 @@ func TestAnswersComeLate(t *testing.T) {
 				t.Fatalf("answer %d comes as %d", i, order[i])
 			}
 		}
-		if mean := sum / count; len(came) != count || low < delay-jitter || high > delay+jitter || math.Abs(float64(mean-delay)) > 0.05*float64(delay) || high-low < jitter {
+		if mean := sum / count; len(came) != count || low < delay-jitter || high > delay+jitter ||
+			math.Abs(float64(mean-delay)) > 0.05*float64(delay) || high-low < jitter {
 			t.Errorf("%d answers came after %v to %v, %v in the mean", len(came), low, high, sum/time.Duration(max(len(came), 1)))
 		}
 	})

@@ -26,16 +26,17 @@ import (
 
 // Request is what a server is started with.
 type Request struct {
-	Directory string              // an existing one: each server gets its own in it
-	Log       io.Writer           // what the server writes, with its name before each line
-	Class     store.Durability    // that acknowledged writes must reach
-	Options   map[string]string   // the experiment's, of those that the program declares
-	Places    map[int]string      // of several servers: the directory of those, from 0 on, that do not get theirs in Directory
-	Each      []map[string]string // of several servers: what differs from Options; nil: nothing
-	Settings  map[string]string   // the experiment's, by the program's own names
-	Patience  time.Duration       // how long it may take until it answers
-	CPUs      []int               // that it may use; none: those of this process
-	Count     int                 // of servers that make one store; 0: one
+	Directory string            // an existing one: each server gets its own in it
+	Log       io.Writer         // what the server writes, with its name before each line
+	Class     store.Durability  // that acknowledged writes must reach
+	Options   map[string]string // the experiment's, of those that the program declares
+	// of several servers: the directory of those, from 0 on, that do not get theirs in Directory
+	Places   map[int]string
+	Each     []map[string]string // of several servers: what differs from Options; nil: nothing
+	Settings map[string]string   // the experiment's, by the program's own names
+	Patience time.Duration       // how long it may take until it answers
+	CPUs     []int               // that it may use; none: those of this process
+	Count    int                 // of servers that make one store; 0: one
 }
 
 // directoryName is the server's own directory in that of a request; of several, the number of each
@@ -83,7 +84,8 @@ func (i *Instance) start(ctx context.Context, r Request) (err error) {
 }
 
 // launch runs the server in the directory that it has. prepare comes first; nil: nothing does.
-func (i *Instance) launch(ctx context.Context, patience time.Duration, prepare func(context.Context, *Instance) error) (err error) {
+func (i *Instance) launch(ctx context.Context, patience time.Duration, prepare func(context.Context,
+	*Instance) error) (err error) {
 	if i.note, err = owned.Write(owned.Thing{Kind: owned.Server, Path: i.Directory}); err != nil {
 		return err
 	}

@@ -42,7 +42,8 @@ func TestAServerThatMustNotBeRootIsNot(t *testing.T) {
 	p := asNobody(func(ctx context.Context, i *Instance) error {
 		return errors.Join(i.Run(ctx, "sh", "-c", "id -un > who; id -G >> who; env >> who; pwd >> who"), enough)
 	})
-	_, err = Start(context.Background(), p, Request{Directory: directory, Log: io.Discard, Class: store.D0, Patience: long})
+	_, err = Start(context.Background(), p, Request{Directory: directory, Log: io.Discard, Class: store.D0,
+		Patience: long})
 	if !errors.Is(err, enough) {
 		t.Fatalf("starting gave %v", err)
 	}
@@ -67,7 +68,8 @@ func TestADirectoryThatTheServersUserCantEnterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := asNobody(func(context.Context, *Instance) error { return errors.New("it was prepared") })
-	_, err := Start(context.Background(), p, Request{Directory: inner, Log: io.Discard, Class: store.D0, Patience: long})
+	_, err := Start(context.Background(), p, Request{Directory: inner, Log: io.Discard, Class: store.D0,
+		Patience: long})
 	if err == nil || !strings.Contains(err.Error(), "has no access to "+inner) || !strings.Contains(err.Error(), "--data DIR") {
 		t.Errorf("starting gave %v", err)
 	}
@@ -97,7 +99,8 @@ func TestAServerThatMayBeRootIsNotWhereItCan(t *testing.T) {
 				return errors.Join(i.handOver(), i.Run(ctx, "sh", "-c", "id -un > who; cat made"), enough)
 			})
 			p.MayBeRoot = true
-			_, err = Start(context.Background(), p, Request{Directory: directory, Log: io.Discard, Class: store.D0, Patience: long})
+			_, err = Start(context.Background(), p, Request{Directory: directory, Log: io.Discard, Class: store.D0,
+				Patience: long})
 			if !errors.Is(err, enough) || strings.Contains(err.Error(), "running sh") {
 				t.Fatalf("starting gave %v", err)
 			}

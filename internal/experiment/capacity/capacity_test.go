@@ -19,10 +19,12 @@ func TestParse(t *testing.T) {
 		"misses < 12.5%": {Misses, 0, 0.125},
 	} {
 		got, err := Parse(text)
-		if err != nil || got.Metric != want.Metric || math.Abs(got.Quantile-want.Quantile) > 1e-12 || math.Abs(got.Limit-want.Limit) > 1e-9 {
+		if err != nil || got.Metric != want.Metric || math.Abs(got.Quantile-want.Quantile) > 1e-12 ||
+			math.Abs(got.Limit-want.Limit) > 1e-9 {
 			t.Errorf("%q: %+v, %v; expected %+v", text, got, err, want)
 		}
-		if again, err := Parse(got.Text()); err != nil || math.Abs(again.Limit-got.Limit) > 1e-9 || again.Metric != got.Metric {
+		if again, err := Parse(got.Text()); err != nil || math.Abs(again.Limit-got.Limit) > 1e-9 ||
+			again.Metric != got.Metric {
 			t.Errorf("%q is written %q, which reads %+v, %v", text, got.Text(), again, err)
 		}
 	}
@@ -55,10 +57,12 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-var asked = Asked{Objectives: []Objective{{Percentile, 0.99, 5e6}}, From: 100, To: 1e6, Step: 2 * time.Second, Hold: 10 * time.Second}
+var asked = Asked{Objectives: []Objective{{Percentile, 0.99, 5e6}}, From: 100, To: 1e6, Step: 2 * time.Second,
+	Hold: 10 * time.Second}
 
 // searched does a search on a store of which it is known what a step uses and does.
-func searched(t *testing.T, asked Asked, start float64, quick bool, store func(step Step, n int) Seen) (*Search, []Step) {
+func searched(t *testing.T, asked Asked, start float64, quick bool, store func(step Step, n int) Seen) (*Search,
+	[]Step) {
 	t.Helper()
 	s := NewSearch(asked, start, quick, 1)
 	var steps []Step

@@ -297,7 +297,8 @@ func edge(steps []Seen, used func(*Seen) float64) (rate, width float64) {
 		return 0, 0
 	}
 	width = widthAt(levels, rate)
-	if fitted := logLinear(steps, rate, min(besideWidths*width, besideMost), used); fitted > 0 && !passedElsewhere(levels, fitted) {
+	if fitted := logLinear(steps, rate, min(besideWidths*width, besideMost), used); fitted > 0 &&
+		!passedElsewhere(levels, fitted) {
 		rate = fitted
 	}
 	return rate, width

@@ -135,7 +135,8 @@ func NewSearch(asked Asked, start float64, quick bool, seed uint64) *Search {
 	if start == 0 {
 		start = asked.From
 	}
-	return &Search{asked: asked, quick: quick, rate: min(max(start, asked.From), asked.To), random: rand.New(rand.NewPCG(seed, 0x6361706163697479))}
+	return &Search{asked: asked, quick: quick, rate: min(max(start, asked.From), asked.To),
+		random: rand.New(rand.NewPCG(seed, 0x6361706163697479))}
 }
 
 // Next returns the next step; false: the search is over.
@@ -295,7 +296,8 @@ func (s *Search) advance() {
 	case atLow:
 		s.stage = overloaded
 		if found.Rate > 0 {
-			s.queue = []Step{s.step(Overload, min(overloadShare*found.Rate, s.asked.To)), s.step(Recovery, recoveryShare*found.Rate)}
+			s.queue = []Step{s.step(Overload, min(overloadShare*found.Rate, s.asked.To)), s.step(Recovery,
+				recoveryShare*found.Rate)}
 		}
 	case overloaded:
 		if s.stage = over; found.Rate > 0 {

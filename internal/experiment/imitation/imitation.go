@@ -95,7 +95,8 @@ func (p *Profile) imitate(looked *recording.Shape) (i Imitation, err error) {
 
 // spec is what the experiment's phase comes to, of one thread.
 func (i *Imitation) spec(p *Profile) trace.Spec {
-	s := trace.Spec{Records: p.Summary.Keys, Fresh: p.Summary.Keys, Order: trace.Order{Distribution: i.Order, Theta: i.Theta}, Threads: 1, Seed: 1,
+	s := trace.Spec{Records: p.Summary.Keys, Fresh: p.Summary.Keys, Order: trace.Order{Distribution: i.Order,
+		Theta: i.Theta}, Threads: 1, Seed: 1,
 		Limit: i.Looked, ThreadEntries: int(i.Looked) + 2, Rate: p.Rate, Arrivals: trace.Poisson}
 	for _, share := range i.mix() {
 		s.Mix = append(s.Mix, trace.Share{Operation: share.operation, Weight: share.weight})
@@ -108,7 +109,8 @@ func (i *Imitation) spec(p *Profile) trace.Spec {
 	}
 	if len(i.Steps) > 1 {
 		for _, step := range i.Steps {
-			s.Segments = append(s.Segments, trace.Segment{Form: trace.FormStep, To: step.Rate, Duration: seconds(step.Seconds)})
+			s.Segments = append(s.Segments, trace.Segment{Form: trace.FormStep, To: step.Rate,
+				Duration: seconds(step.Seconds)})
 		}
 	}
 	return s

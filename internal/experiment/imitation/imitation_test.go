@@ -16,8 +16,10 @@ import (
 // A recording that a zipfian drew is told as one, and its imitation is like it.
 func TestZipfianIsFoundAndImitated(t *testing.T) {
 	const n, keys, theta = 200_000, 5000, 0.8
-	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 9}, {Operation: trace.Upsert, Weight: 1}}, Records: keys, Fresh: keys,
-		Order: trace.Order{Distribution: trace.Zipfian, Theta: theta}, Sizes: []trace.Size{{Bytes: 100, Weight: 3}, {Bytes: 1000, Weight: 1}},
+	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 9},
+		{Operation: trace.Upsert, Weight: 1}}, Records: keys, Fresh: keys,
+		Order: trace.Order{Distribution: trace.Zipfian, Theta: theta}, Sizes: []trace.Size{{Bytes: 100, Weight: 3},
+			{Bytes: 1000, Weight: 1}},
 		Threads: 1, Seed: 9, Limit: n, ThreadEntries: n + 2, Rate: 50_000, Arrivals: trace.Poisson})
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,8 @@ func popularityOf(counts []uint32) Popularity {
 		}
 		p.Theta = math.Round((low+high)/2*1000) / 1000
 	}
-	p.Once, p.MostOfOne, p.PerKeyMean = float64(once)/float64(len(counts)), float64(counts[0])/total, total/float64(len(counts))
+	p.Once, p.MostOfOne, p.PerKeyMean =
+		float64(once)/float64(len(counts)), float64(counts[0])/total, total/float64(len(counts))
 	sum, weights, all := 0.0, 0.0, 0.0
 	for _, l := range logs {
 		all += math.Exp(-p.Theta * l)

@@ -40,7 +40,8 @@ func TestDifferentIndexesHaveDifferentKeys(t *testing.T) {
 		if len(ka) > k.BytesMax() {
 			t.Fatalf("key of %d bytes, at most %d were claimed", len(ka), k.BytesMax())
 		}
-		if ordered := k.Format == Binary || k.Format == Decimal && k.Digits >= 15; ordered && !k.Scatter && a < b && bytes.Compare(ka, kb) >= 0 {
+		if ordered := k.Format == Binary || k.Format == Decimal && k.Digits >= 15; ordered && !k.Scatter && a < b &&
+			bytes.Compare(ka, kb) >= 0 {
 			t.Fatalf("index %d comes before %d, but key %q does not come before %q", a, b, ka, kb)
 		}
 		if got := NewKeyMaker(k).Key(a); !bytes.Equal(got, ka) {
@@ -69,7 +70,8 @@ func TestMixIsABijection(t *testing.T) {
 }
 
 func TestChangedValuesAreNoticed(t *testing.T) {
-	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, ShortLengths: 1<<StampBytes - 1, TrialTag: 7})
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300,
+		ShortLengths: 1<<StampBytes - 1, TrialTag: 7})
 	rapid.Check(t, func(t *rapid.T) {
 		index, version := rapid.Uint64Range(0, IndexMax).Draw(t, "index"), rapid.Uint64().Draw(t, "version")
 		value := make([]byte, rapid.IntRange(1, 300).Draw(t, "length"))
@@ -88,7 +90,8 @@ func TestChangedValuesAreNoticed(t *testing.T) {
 
 // A value of a length that the trial does not write is none, and neither is the beginning of a longer one.
 func TestLengthsAreNoticed(t *testing.T) {
-	p := NewPool(ValueShape{PoolBytes: 4096, LengthMax: 100, ShortLengths: ShortLength(16) | ShortLength(8) | ShortLength(100), TrialTag: 7})
+	p := NewPool(ValueShape{PoolBytes: 4096, LengthMax: 100,
+		ShortLengths: ShortLength(16) | ShortLength(8) | ShortLength(100), TrialTag: 7})
 	value := make([]byte, 16)
 	p.Put(value, 5, 1)
 	for length, want := range map[int]bool{0: false, 8: false, 15: false, 16: true} {
@@ -111,7 +114,8 @@ func isRight(p *Pool, value []byte) bool {
 }
 
 func FuzzCheck(f *testing.F) {
-	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, ShortLengths: 1<<8 | 1<<StampBytes>>1, TrialTag: 7})
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300,
+		ShortLengths: 1<<8 | 1<<StampBytes>>1, TrialTag: 7})
 	value := make([]byte, 100)
 	p.Put(value, 5, 6)
 	f.Add(value, uint64(5))
@@ -150,7 +154,8 @@ func TestImpossibleShapesAreRefused(t *testing.T) {
 		}
 	}
 	for _, s := range []ValueShape{
-		{PoolBytes: 4095, TrialTag: 1}, {PoolBytes: 2048, TrialTag: 1}, {PoolBytes: 4096, RepeatedPermille: 1001, TrialTag: 1},
+		{PoolBytes: 4095, TrialTag: 1}, {PoolBytes: 2048, TrialTag: 1}, {PoolBytes: 4096, RepeatedPermille: 1001,
+			TrialTag: 1},
 		{PoolBytes: 4096, LengthMax: -1, TrialTag: 1}, {PoolBytes: 1 << 31, TrialTag: 1}, {PoolBytes: 4096},
 	} {
 		if s.Check() == nil {
@@ -190,7 +195,8 @@ func TestTheMakersShortWayMakesTheSameKeys(t *testing.T) {
 		shape := KeyShape{Format: Binary, Bytes: 16, Scatter: scatter}
 		m := NewKeyMaker(shape)
 		for _, index := range []uint64{0, 1, 255, 1 << 40, IndexMax} {
-			if got, want := m.Key(index), appendBinary(nil, map[bool]uint64{true: Mix(index), false: index}[scatter], 16); !bytes.Equal(got, want) {
+			if got, want := m.Key(index), appendBinary(nil, map[bool]uint64{true: Mix(index),
+				false: index}[scatter], 16); !bytes.Equal(got, want) {
 				t.Errorf("index %d, scatter %v: %x, want %x", index, scatter, got, want)
 			}
 		}

@@ -160,7 +160,8 @@ func (r *RecordShape) checkCondition(column int, columnType store.ColumnType, c 
 			return fmt.Errorf("a prefix is of texts of ASCII that are not empty, and has 1 to %d bytes", conditionNumMax)
 		}
 	case store.Has:
-		if word, _ := store.NextWord(m.append(nil, 0)); columnType != store.TextColumn || c.Word < 0 || c.Word > conditionNumMax || len(word) == 0 {
+		if word, _ := store.NextWord(m.append(nil, 0)); columnType != store.TextColumn || c.Word < 0 ||
+			c.Word > conditionNumMax || len(word) == 0 {
 			return errors.New("has asks for a word of a text that has some")
 		}
 	default:

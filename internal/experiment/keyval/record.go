@@ -60,7 +60,8 @@ func (q *Sequence) check() error {
 	if len(q.Steps) > StepsMax || len(q.Steps) > 0 && q.Divide != 0 {
 		return fmt.Errorf("a sequence has either divide or at most %d steps", StepsMax)
 	}
-	if slices.ContainsFunc(q.Steps, func(width uint64) bool { return width < 1 || width > IndexMax }) || q.Shift > shiftMax {
+	if slices.ContainsFunc(q.Steps, func(width uint64) bool { return width < 1 || width > IndexMax }) ||
+		q.Shift > shiftMax {
 		return fmt.Errorf("steps are 1 to %d, and a shift at most that", uint64(IndexMax))
 	}
 	return nil
@@ -212,7 +213,8 @@ func (c *Column) maker() (m columnMaker, err error) {
 		return m, fmt.Errorf("its name has 1 to %d letters, digits and _, the first no digit", ColumnNameMax)
 	}
 	sources := 0
-	for _, there := range []bool{c.Constant != nil, c.Sequence != nil, len(c.Parts) > 0, c.Proof != 0, c.Stamp != nil, c.Counter} {
+	for _, there := range []bool{c.Constant != nil, c.Sequence != nil, len(c.Parts) > 0, c.Proof != 0,
+		c.Stamp != nil, c.Counter} {
 		if there {
 			sources++
 		}
@@ -415,7 +417,8 @@ func (r *RecordShape) Check(pool *Pool, record []byte, index uint64, scratch []b
 
 // check is Check of some columns, by their positions, the proof at proofAt among them (−1: it is
 // not). Columns that follow the version are there only beside the proof.
-func (r *RecordShape) check(pool *Pool, record []byte, columns []int, proofAt int, index uint64, scratch []byte) (version uint64, right bool) {
+func (r *RecordShape) check(pool *Pool, record []byte, columns []int, proofAt int, index uint64,
+	scratch []byte) (version uint64, right bool) {
 	if len(r.following) > 1 && proofAt >= 0 { // a stamp may come before the proof
 		proof, _ := r.Column(record, proofAt)
 		version = claimedVersion(proof)

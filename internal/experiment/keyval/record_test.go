@@ -54,7 +54,8 @@ func TestRecordVectors(t *testing.T) {
 			}
 		}
 		for _, c := range v.Checks {
-			if version, right := r.Check(pool, c.Record, uint64(c.Index), nil); right != c.Right || right && version != uint64(c.Version) {
+			if version, right := r.Check(pool, c.Record, uint64(c.Index), nil); right != c.Right || right &&
+				version != uint64(c.Version) {
 				t.Errorf("%s, %s: right %v with version %x, want %v with %x", v.Name, c.Name, right, version, c.Right, uint64(c.Version))
 			}
 		}
@@ -132,7 +133,8 @@ func TestOnlyTheRecordItselfIsRight(t *testing.T) {
 		}
 		r.Index(changed)
 		r.Claimed(changed)
-		if got, right := r.Check(pool, changed, index, nil); right && !bytes.Equal(r.Append(nil, pool, index, got), changed) {
+		if got, right := r.Check(pool, changed, index, nil); right && !bytes.Equal(r.Append(nil, pool, index, got),
+			changed) {
 			t.Fatalf("%x was taken for a record of %d", changed, index)
 		}
 	})
@@ -245,7 +247,8 @@ func TestPartsAreAsLongAsTold(t *testing.T) {
 		}
 		index := rapid.Uint64Range(0, IndexMax).Draw(t, "index")
 		column := r.AppendColumn(nil, 0, index)
-		if len(column) != r.columnBytes(0, index) || len(column) < r.ColumnBytesMin(0) || len(column) > r.columns[0].bytesMax() {
+		if len(column) != r.columnBytes(0, index) || len(column) < r.ColumnBytesMin(0) ||
+			len(column) > r.columns[0].bytesMax() {
 			t.Fatalf("%q has %d bytes, told %d, at least %d, at most %d", column, len(column), r.columnBytes(0, index), r.ColumnBytesMin(0), r.columns[0].bytesMax())
 		}
 		record := r.Append(nil, nil, index, 0)

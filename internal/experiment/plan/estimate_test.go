@@ -39,7 +39,8 @@ func TestEstimateTellsDataFromTheRest(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a", "c.d"} {
-		e.Stores[0].Description.FixedDiskBytes, e.Stores[1].Description.FixedDiskBytes, e.Stores[2].Description.FixedDiskBytes = 0, 1, 0
+		e.Stores[0].Description.FixedDiskBytes, e.Stores[1].Description.FixedDiskBytes,
+			e.Stores[2].Description.FixedDiskBytes = 0, 1, 0
 		if text := plan.EstimateOf(e, plan.Plan(e)).String(); !strings.Contains(text[strings.LastIndex(text, "unknown for"):], name) {
 			t.Errorf("%s, which does not say what it sets aside, is not named in %q", name, text)
 		}
@@ -103,7 +104,8 @@ func TestEstimateDoesNotOverflow(t *testing.T) {
 		e.Cells[i].Records, e.Cells[i].ValueBytes = 1<<47, 1<<30
 	}
 	e.Phases = append(e.Phases, experiment.Phase{Name: "insert", Mix: map[string]float64{"insert": 1}, Duration: math.MaxInt64})
-	if estimate := plan.EstimateOf(e, plan.Plan(e)); estimate.DataBytes != math.MaxUint64 || estimate.DiskBytes != math.MaxUint64 || estimate.LoadBytes < 1<<60 {
+	if estimate := plan.EstimateOf(e, plan.Plan(e)); estimate.DataBytes != math.MaxUint64 ||
+		estimate.DiskBytes != math.MaxUint64 || estimate.LoadBytes < 1<<60 {
 		t.Errorf("%+v", estimate)
 	}
 }
@@ -119,7 +121,8 @@ func TestEstimateCountsTheRecordsOfBatches(t *testing.T) {
 		return plan.EstimateOf(e, plan.Plan(e))
 	}
 	one, many := of(1), of(1000)
-	if many.DataBytes < 500*one.DataBytes || many.SecondsLow < 100*one.SecondsLow || many.SecondsHigh < 5*one.SecondsHigh {
+	if many.DataBytes < 500*one.DataBytes || many.SecondsLow < 100*one.SecondsLow ||
+		many.SecondsHigh < 5*one.SecondsHigh {
 		t.Errorf("one by one %+v, in batches of 1000 %+v", one, many)
 	}
 }

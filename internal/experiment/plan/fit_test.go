@@ -73,11 +73,13 @@ func TestALayoutFitsItsTime(t *testing.T) {
 			rt.Fatalf("%d blocks", e.Blocks)
 		}
 		helper := func(t plan.Trial) bool { return t.Role != plan.Measured }
-		if e.HelpersOnce == slices.ContainsFunc(plan.Block(e, 2), helper) || !slices.ContainsFunc(plan.Block(e, 1), helper) {
+		if e.HelpersOnce == slices.ContainsFunc(plan.Block(e, 2), helper) || !slices.ContainsFunc(plan.Block(e, 1),
+			helper) {
 			rt.Fatalf("helpers in the first block alone: %v; the second: %+v", e.HelpersOnce, plan.Block(e, 2))
 		}
 		for _, c := range e.Cells {
-			if c.Records < plan.QuickRecords && !slices.ContainsFunc(records, func(n uint64) bool { return n == c.Records }) {
+			if c.Records < plan.QuickRecords && !slices.ContainsFunc(records,
+				func(n uint64) bool { return n == c.Records }) {
 				rt.Fatalf("%d records are left", c.Records)
 			}
 		}
@@ -184,7 +186,8 @@ func TestALayoutOfSeconds(t *testing.T) {
 		once    bool
 		phase   time.Duration
 	}{
-		{300, 100_000, false, 10 * time.Second}, {30, 10_000, false, time.Second}, {20, 1_000, false, time.Second}, {12, 1_000, true, time.Second}, {8, 1_000, true, plan.QuickPhaseMin},
+		{300, 100_000, false, 10 * time.Second}, {30, 10_000, false, time.Second}, {20, 1_000, false, time.Second},
+		{12, 1_000, true, time.Second}, {8, 1_000, true, plan.QuickPhaseMin},
 	} {
 		e, err := quick(c.seconds, true)
 		if err != nil {

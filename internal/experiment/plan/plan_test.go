@@ -341,7 +341,8 @@ func TestOptionalPhasesAreSkippedNotRefused(t *testing.T) {
 func TestEstimateSaysWhatItKnows(t *testing.T) {
 	e := anExperiment()
 	estimate := plan.EstimateOf(e, plan.Plan(e))
-	if estimate.Trials != 39 || estimate.Refused != 3 || estimate.SecondsLow != 27*2+9 || estimate.SecondsHigh <= estimate.SecondsLow {
+	if estimate.Trials != 39 || estimate.Refused != 3 || estimate.SecondsLow != 27*2+9 ||
+		estimate.SecondsHigh <= estimate.SecondsLow {
 		t.Errorf("%+v", estimate)
 	}
 	if estimate.LoadRecords != 36_000 || estimate.LoadBytes != 36_000*116 || estimate.DataBytes != 1000*116*3 {
@@ -381,7 +382,8 @@ durability: D0
 		if s.Driver == "kyoto" {
 			return store.Description{}, fmt.Errorf("kyoto is not built: apt-get install libkyotocabinet-dev: %w", read.ErrNotHere)
 		}
-		return store.Description{Name: s.Driver, Kind: store.Memory, HandlesShareable: true, Durability: []store.DurabilityClaim{{Class: store.D0}}}, nil
+		return store.Description{Name: s.Driver, Kind: store.Memory, HandlesShareable: true,
+			Durability: []store.DurabilityClaim{{Class: store.D0}}}, nil
 	}})
 	if err != nil {
 		t.Fatal(err)

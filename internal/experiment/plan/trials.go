@@ -120,7 +120,8 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 		}
 	}
 	if again >= 0 {
-		can = append(can, Trial{Arm: e.Stores[again].Name + twinSuffix, Role: AA, Store: again, Cell: cell, Skip: e.Skips(again, cell)})
+		can = append(can, Trial{Arm: e.Stores[again].Name + twinSuffix, Role: AA, Store: again, Cell: cell,
+			Skip: e.Skips(again, cell)})
 	}
 	can = append(can, Trial{Arm: experiment.NullDriver, Role: Ceiling, Store: -1, Cell: cell})
 	for _, null := range e.Ceilings {

@@ -41,7 +41,8 @@ func (f *AgentsForm) fromNode(n *node, path string) *Error {
 			if len(places.Numbers) > 0 {
 				return e.value.expected(join(path, e.key), experiment.AgentsExpected)
 			}
-			f.Names = append(f.Names, experiment.AgentRange{Name: e.key, First: experiment.CountAgents(f.Places), Count: experiment.CountAgents(places.Places)})
+			f.Names = append(f.Names, experiment.AgentRange{Name: e.key, First: experiment.CountAgents(f.Places),
+				Count: experiment.CountAgents(places.Places)})
 			f.Places = append(f.Places, places.Places...)
 		}
 		return nil

@@ -67,7 +67,8 @@ func TestGroupsAreOnAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := e.Phases[1]
-	if layout, numbers := p.ProcessThreads(e.Cells[0]), p.ProcessNumbers(); !slices.Equal(layout, []int{3, 3, 4, 4}) || !slices.Equal(numbers, []int{2, 3, 0, 1}) {
+	if layout, numbers := p.ProcessThreads(e.Cells[0]), p.ProcessNumbers(); !slices.Equal(layout, []int{3, 3, 4,
+		4}) || !slices.Equal(numbers, []int{2, 3, 0, 1}) {
 		t.Errorf("shares of %v threads by the processes %v", layout, numbers)
 	}
 	if most := e.ProcessThreads(e.Cells[0]); !slices.Equal(most, []int{4, 4, 3, 3}) {
@@ -83,7 +84,8 @@ func TestGroupsAreOnAgents(t *testing.T) {
 		{two, "agents: readers, threads: 3", "agents: writers, threads: 4", "can't be parted evenly"},
 	} {
 		text := strings.Replace(c.agents, ", ssh://c, ssh://d", "", 1)
-		if _, err := withAgents(t, text, groups(c.reads, c.writes)); err == nil || !strings.Contains(err.Error(), c.why) {
+		if _, err := withAgents(t, text, groups(c.reads, c.writes)); err == nil || !strings.Contains(err.Error(),
+			c.why) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -86,7 +86,8 @@ func isURL(argument string) bool {
 }
 
 // armArgument is a store as a command line names it: DRIVER, DRIVER@start, DRIVER@start=PROGRAM,
-// DRIVER@git=DIRECTORY:COMMIT, DRIVER@HOST:PORT, DRIVER@/PATH/OF/SOCKET or a URL, each with [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
+// DRIVER@git=DIRECTORY:COMMIT, DRIVER@HOST:PORT, DRIVER@/PATH/OF/SOCKET or a URL, each with
+// [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
 type armArgument struct {
 	typed, driver, name string
 	start               bool

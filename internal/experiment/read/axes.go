@@ -35,7 +35,8 @@ func init() { // not an initializer: the entries' functions read the list
 			func(c *experiment.Cell, v Count) { c.ValueBytes = int(min(v, valueBytesMax+1)) }, refuseValueBytes),
 		"threads": axisOf(func(f *File) *OneOrMany[TasksForm] { return &f.Threads },
 			(*resolver).usualThreads,
-			func(c *experiment.Cell, v TasksForm) { c.Threads, c.Processes = v.total(), int(v.Processes) }, refuseThreads),
+			func(c *experiment.Cell, v TasksForm) { c.Threads, c.Processes = v.total(), int(v.Processes) },
+			refuseThreads),
 		"agents": {
 			form: func() any { return new(OneOrMany[Count]) },
 			given: func(r *resolver) []value {

@@ -17,8 +17,10 @@ import (
 func TestLabelsAreUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := func(name string, least int) string {
-			n := rapid.SampledFrom([]int{1, 1023, 1024, 1025, 1536, 1 << 20, 1<<20 + 1, 3 << 19, 1 << 29, 1<<29 + 1<<20})
-			list := rapid.SliceOfNDistinct(rapid.Map(n, func(v int) int { return v + least }), 1, 2, rapid.ID[int]).Draw(t, name)
+			n := rapid.SampledFrom([]int{1, 1023, 1024, 1025, 1536, 1 << 20, 1<<20 + 1, 3 << 19, 1 << 29,
+				1<<29 + 1<<20})
+			list := rapid.SliceOfNDistinct(rapid.Map(n, func(v int) int { return v + least }), 1, 2,
+				rapid.ID[int]).Draw(t, name)
 			return strings.Join(strings.Fields(fmt.Sprint(list)), ", ")
 		}
 		distinct := func(name string, of ...string) string {

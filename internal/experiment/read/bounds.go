@@ -15,7 +15,7 @@ const (
 	defaultKeyBytes      = 16
 	defaultValueBytes    = 100
 	defaultRepeated      = 0.5
-	defaultPoolBytes     = 256 << 10 // stays in a second-level cache: a value of 100 bytes then costs 6 ns, from 4 MiB 30
+	defaultPoolBytes     = 256 << 10 // stays in a second-level cache: a value of 100 bytes costs 6 ns, from 4 MiB 30
 	defaultBlocks        = 3         // also the least of blocks: auto
 	defaultBlocksMax     = 10
 	defaultSmallest      = 0.10

@@ -54,7 +54,8 @@ func (r *resolver) sameWorker(null experiment.Store) string {
 func (r *resolver) ceilingName(driver, of string) string {
 	free := func(name string) bool {
 		return len(name) <= nameBytesMax && plainName(name) && !strings.EqualFold(name, experiment.NullDriver) &&
-			!slices.ContainsFunc(slices.Concat(r.e.Ceilings, r.e.Stores), func(s experiment.Store) bool { return strings.EqualFold(s.Name, name) })
+			!slices.ContainsFunc(slices.Concat(r.e.Ceilings, r.e.Stores),
+				func(s experiment.Store) bool { return strings.EqualFold(s.Name, name) })
 	}
 	if free(driver) {
 		return driver

@@ -58,7 +58,8 @@ func TestStoresOfOtherWorkersGetTheCeilingOfTheirs(t *testing.T) {
 				name = "-"
 			}
 			of = joined(of, name)
-			if want := s.Ceiling; len(s.Worker) == 0 && e.CeilingOf(i) != experiment.NullDriver || len(s.Worker) > 0 && e.CeilingOf(i) != want {
+			if want := s.Ceiling; len(s.Worker) == 0 && e.CeilingOf(i) != experiment.NullDriver ||
+				len(s.Worker) > 0 && e.CeilingOf(i) != want {
 				t.Errorf("%s: the ceiling of %s is %q", c.stores, s.Name, e.CeilingOf(i))
 			}
 		}

@@ -114,7 +114,8 @@ func (c change) walk(n *node, t reflect.Type, rest string) *Error {
 	part, after, deeper := strings.Cut(rest, ".")
 	walked := strings.TrimSuffix(strings.TrimSuffix(c.path, rest), ".")
 	switch {
-	case t == reflect.TypeFor[CaseFile](), t == reflect.TypeFor[Changes](), t.Kind() == reflect.Map && t.Elem().Kind() != reflect.Slice:
+	case t == reflect.TypeFor[CaseFile](), t == reflect.TypeFor[Changes](), t.Kind() == reflect.Map &&
+		t.Elem().Kind() != reflect.Slice:
 		return c.put(n, rest, walked) // the rest is one key, dots and all
 	case t.Kind() == reflect.Map:
 		if !deeper {

@@ -377,10 +377,13 @@ func TestWhatLoadsHasATrace(t *testing.T) {
 func traceOf(e *experiment.Experiment, cell experiment.Cell, position int) trace.Spec {
 	p := e.Phases[position]
 	s := trace.Spec{
-		Load: p.Load, Records: cell.Records, Fresh: cell.Records, Batch: p.Batch, Limit: p.Operations, Threads: cell.Threads, Seed: 1,
+		Load: p.Load, Records: cell.Records, Fresh: cell.Records, Batch: p.Batch, Limit: p.Operations,
+		Threads: cell.Threads, Seed: 1,
 		Deleted: slices.ContainsFunc(e.Phases[:position], func(p experiment.Phase) bool { return p.Mix["delete"] > 0 }),
-		Order:   trace.Order{Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps},
-		Sizes:   []trace.Size{{Bytes: cell.ValueBytes, Weight: 1}}, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max},
+		Order: trace.Order{Distribution: p.Order.Distribution, Theta: p.Order.Theta,
+			HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps},
+		Sizes: []trace.Size{{Bytes: cell.ValueBytes, Weight: 1}}, Scan: trace.ScanLengths{Min: p.Scan.Min,
+			Max: p.Scan.Max},
 		ThreadEntries: 100, Entries: 1000,
 	}
 	if p.Load {

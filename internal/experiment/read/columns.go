@@ -42,7 +42,8 @@ func (r *resolver) columns() *Error {
 			return r.fail(append(at, "column"), "an index of %q, which is no column", x.Column).
 				hint("expected one of %s", strings.Join(r.columnNames(), ", ")).near(x.Column, r.columnNames())
 		}
-		index := experiment.Index{Column: x.Column, Kind: store.IndexKind(orText(string(x.Kind), string(store.OrderedIndex))), Descending: x.Descending, Optional: x.Optional}
+		index := experiment.Index{Column: x.Column, Kind: store.IndexKind(orText(string(x.Kind),
+			string(store.OrderedIndex))), Descending: x.Descending, Optional: x.Optional}
 		same := func(other experiment.Index) bool { return other.Column == index.Column && other.Kind == index.Kind }
 		switch columnType := r.e.Values.Columns[place].Type; {
 		case columnType == store.BytesColumn, index.Kind == store.TokenIndex && columnType != store.TextColumn:
@@ -256,7 +257,8 @@ func (r *resolver) provesVersions() bool {
 func (c *ColumnFile) isCounter() bool { return c.Counter != nil && *c.Counter }
 
 // overwriting are the operations that write a record anew, or remove it, and its counter with it.
-var overwriting = []trace.Operation{trace.Update, trace.Upsert, trace.Delete, trace.DeleteQuery, trace.ReadModifyWrite, trace.CompareAndSwap}
+var overwriting = []trace.Operation{trace.Update, trace.Upsert, trace.Delete, trace.DeleteQuery,
+	trace.ReadModifyWrite, trace.CompareAndSwap}
 
 // increments refuses what would make the number of increments unknown.
 func (r *resolver) increments() *Error {
@@ -267,7 +269,8 @@ func (r *resolver) increments() *Error {
 	for i, p := range r.e.Phases {
 		for j, part := range p.Parts() {
 			at := r.part(p, i, j).in("mix")
-			if record := r.e.Values.Record(); part.Mix[trace.Increment.String()] > 0 && (record == nil || record.Counter() < 0) {
+			if record := r.e.Values.Record(); part.Mix[trace.Increment.String()] > 0 && (record == nil ||
+				record.Counter() < 0) {
 				return r.fail(at, "increment adds 1 to a counter, and the records have none").
 					hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, {name: NAME, counter: true}, …]}")
 			}

@@ -52,7 +52,8 @@ type otherTool struct {
 var otherTools []otherTool
 
 func init() { // the tools' functions read the list
-	memtier.convert, redisBenchmark.convert, pgbench.convert, dbBench.convert = convertMemtier, convertRedisBenchmark, convertPgbench, convertDBBench
+	memtier.convert, redisBenchmark.convert, pgbench.convert, dbBench.convert =
+		convertMemtier, convertRedisBenchmark, convertPgbench, convertDBBench
 	otherTools = []otherTool{memtier, redisBenchmark, pgbench, dbBench}
 }
 
@@ -128,7 +129,8 @@ func (c *command) parse(words []string) {
 		if !strings.HasPrefix(word, "--") {
 			letter := word[1:2]
 			if long, known := c.tool.short[letter]; known {
-				if name, value, given = long, word[2:], len(word) > 2; given && slices.Contains(c.tool.alone, long) { // -qx
+				// -qx
+				if name, value, given = long, word[2:], len(word) > 2; given && slices.Contains(c.tool.alone, long) {
 					words = slices.Insert(words, i+1, "-"+value)
 					value, given = "", false
 				}

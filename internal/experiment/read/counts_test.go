@@ -35,7 +35,8 @@ func countsInFile(t reflect.Type, within string, into map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[read.OneOrMany[read.Count]]() {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[read.Count]() || t == reflect.TypeFor[read.BlocksForm]() || t == reflect.TypeFor[read.OneOrMany[read.Count]]() {
+	if t == reflect.TypeFor[read.Count]() || t == reflect.TypeFor[read.BlocksForm]() ||
+		t == reflect.TypeFor[read.OneOrMany[read.Count]]() {
 		into[within] = true
 	} else if t.Kind() == reflect.Struct {
 		for _, f := range reflect.VisibleFields(t) {

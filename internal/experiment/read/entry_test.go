@@ -13,7 +13,8 @@ import (
 // where it has none, or not this one, the store is refused there and nowhere else.
 func TestEntryIsAnAxis(t *testing.T) {
 	drivers := read.Drivers{Names: []string{"ring", "sharded", "file"}, Describe: func(s experiment.Store) (store.Description, error) {
-		d := store.Description{Name: s.Driver, Kind: store.Server, HandlesShareable: true, Durability: []store.DurabilityClaim{{Class: store.D0}}}
+		d := store.Description{Name: s.Driver, Kind: store.Server, HandlesShareable: true,
+			Durability: []store.DurabilityClaim{{Class: store.D0}}}
 		switch s.Driver {
 		case "ring":
 			d.Options = []store.Option{{Name: "entry", Type: store.Choice, Default: "all", Choices: []string{"one", "all"}}}

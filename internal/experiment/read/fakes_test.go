@@ -37,14 +37,17 @@ func fakeDrivers() read.Drivers {
 		return store.Description{}, fmt.Errorf("not there")
 	}, OnJVM: func(driver string) bool { return driver == "whalin" },
 		JarsOf: func(coordinates string) (string, error) { return "/cache/" + coordinates, nil }, ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
-			return server.Program{Driver: driver, Several: server.Independent, Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
-				{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
-			}}, driver == "memcached" || driver == "whalin"
+			return server.Program{Driver: driver, Several: server.Independent, Binaries: []string{os.Args[0]},
+				Packages: []string{driver}, Options: []store.Option{
+					{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
+				}}, driver == "memcached" || driver == "whalin"
 		})}
 }
 
 func embedded(name string, classes ...store.Durability) store.Description {
-	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true, Hosted: store.Hosted{Pauses: true, Fills: true}, Abilities: store.Abilities{Batch: true, Scan: true, MultiGet: true}}
+	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true,
+		Hosted: store.Hosted{Pauses: true, Fills: true}, Abilities: store.Abilities{Batch: true, Scan: true,
+			MultiGet: true}}
 	for _, class := range classes {
 		d.Durability = append(d.Durability, store.DurabilityClaim{Class: class, How: "fake"})
 	}
@@ -64,7 +67,8 @@ func fakeDescriptions() []store.Description {
 	memory.Abilities.Add = true
 	memory.Abilities.Expire, memory.Expiry = true, &store.Expiry{UnitNS: 1e6}
 	memcached := embedded("memcached", store.D0)
-	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable = store.Server, 250, 1, false
+	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable =
+		store.Server, 250, 1, false
 	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true, Async: true, Expire: true}
 	memcached.Pauses, memcached.Fills = true, true
 	memcached.Expiry = &store.Expiry{UnitNS: 1e9, EarlyNS: 1e9}

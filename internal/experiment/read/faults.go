@@ -101,18 +101,22 @@ func (f *NodeForm) fromNode(n *node, path string) *Error {
 }
 
 func (f FaultFile) doing() (all []experiment.Fault) {
-	for _, one := range []experiment.Fault{{Does: experiment.FaultKill, Node: int(f.Kill)}, {Does: experiment.FaultFreeze, Node: int(f.Freeze)},
-		{Does: experiment.FaultCut, Node: int(f.Cut)}, {Does: experiment.FaultStart, Node: int(f.Start)}, {Does: experiment.FaultReset, Node: int(f.Reset)}} {
+	for _, one := range []experiment.Fault{{Does: experiment.FaultKill, Node: int(f.Kill)},
+		{Does: experiment.FaultFreeze, Node: int(f.Freeze)},
+		{Does: experiment.FaultCut, Node: int(f.Cut)}, {Does: experiment.FaultStart, Node: int(f.Start)},
+		{Does: experiment.FaultReset, Node: int(f.Reset)}} {
 		if one.Node > 0 {
 			all = append(all, one)
 		}
 	}
 	node := max(int(f.Node), 1)
 	if f.Delay.Delay > 0 {
-		all = append(all, experiment.Fault{Does: experiment.FaultDelay, Node: node, Delay: f.Delay.Delay, Jitter: f.Delay.Jitter})
+		all = append(all, experiment.Fault{Does: experiment.FaultDelay, Node: node, Delay: f.Delay.Delay,
+			Jitter: f.Delay.Jitter})
 	}
 	if f.Bandwidth > 0 {
-		all = append(all, experiment.Fault{Does: experiment.FaultBandwidth, Node: node, BytesPerSecond: float64(f.Bandwidth)})
+		all = append(all, experiment.Fault{Does: experiment.FaultBandwidth, Node: node,
+			BytesPerSecond: float64(f.Bandwidth)})
 	}
 	if f.Drop > 0 {
 		all = append(all, experiment.Fault{Does: experiment.FaultDrop, Node: node, Share: float64(f.Drop)})

@@ -32,7 +32,8 @@ func TestPerturbations(t *testing.T) {
 		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %d %s", f.Does, f.Node, f.Amount())))
 	}
 	want := []string{"delay 1 20ms ± 5ms", "start 1", "delay 2 20ms ± 5ms", "start 2", "bandwidth 2 10.0 MB/s", "reset 1", "drop_connections 1 10 %", "drop_connections 1 50 %"}
-	if !slices.Equal(all, want) || faults[0].Delay != 20*time.Millisecond || faults[0].Jitter != 5*time.Millisecond || faults[4].BytesPerSecond != 10e6 || faults[7].Share != 0.5 {
+	if !slices.Equal(all, want) || faults[0].Delay != 20*time.Millisecond ||
+		faults[0].Jitter != 5*time.Millisecond || faults[4].BytesPerSecond != 10e6 || faults[7].Share != 0.5 {
 		t.Errorf("%q, want %q", all, want)
 	}
 	for faults, want := range map[string]string{

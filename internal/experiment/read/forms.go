@@ -310,7 +310,8 @@ func (l *LatencyForm) fromNode(n *node, path string) *Error {
 		return nil
 	}
 	if inside, ok := argument(n.text, experiment.LatencySampled); ok {
-		if every, err := strconv.ParseUint(inside, 10, 64); err == nil && every >= trace.TimedEveryMin && every <= trace.TimedEveryMax {
+		if every, err := strconv.ParseUint(inside, 10, 64); err == nil && every >= trace.TimedEveryMin &&
+			every <= trace.TimedEveryMax {
 			l.Every = every
 			return nil
 		}

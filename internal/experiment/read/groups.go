@@ -23,7 +23,8 @@ func (r workResolver) grouped(p PhaseFile) (experiment.Phase, *Error) {
 	if len(p.Groups) > groupsMax {
 		return experiment.Phase{}, r.fail(r.in("groups"), "%d groups: at most %d", len(p.Groups), groupsMax)
 	}
-	resolved := experiment.Phase{Name: p.Name, Duration: time.Duration(p.For), Unmeasured: p.Unmeasured, Optional: p.Optional}
+	resolved := experiment.Phase{Name: p.Name, Duration: time.Duration(p.For), Unmeasured: p.Unmeasured,
+		Optional: p.Optional}
 	for j, g := range p.Groups {
 		group, err := r.ofGroup(j).group(g, &resolved)
 		if err != nil {
@@ -34,7 +35,8 @@ func (r workResolver) grouped(p PhaseFile) (experiment.Phase, *Error) {
 	if err := r.groupsTogether(&resolved); err != nil {
 		return experiment.Phase{}, err
 	}
-	if resolved.Duration == 0 && !slices.ContainsFunc(resolved.Groups, func(g experiment.Phase) bool { return g.Duration == 0 }) {
+	if resolved.Duration == 0 && !slices.ContainsFunc(resolved.Groups,
+		func(g experiment.Phase) bool { return g.Duration == 0 }) {
 		for _, g := range resolved.Groups { // the last one's end is the phase's
 			resolved.Duration = max(resolved.Duration, g.From+g.Duration)
 		}
@@ -57,7 +59,8 @@ func (r workResolver) group(g GroupFile, phase *experiment.Phase) (experiment.Ph
 			hint("expected mix: {OPERATION: WEIGHT}, with %s, or request: [OPERATION, …]", strings.Join(mixNames(), ", "))
 	}
 	work := PhaseFile{Name: g.Name, WorkFile: g.WorkFile}
-	if open := work.Rate.changes() && !work.Rate.hasEnd() || work.Threads.changes() && !work.Threads.hasEnd(); open && work.For == 0 { // the last segment goes on to the phase's end
+	if open := work.Rate.changes() && !work.Rate.hasEnd() || work.Threads.changes() &&
+		!work.Threads.hasEnd(); open && work.For == 0 { // the last segment goes on to the phase's end
 		work.For = DurationForm(max(phase.Duration-time.Duration(g.From), 0))
 	}
 	if err := r.request(&work); err != nil {

@@ -29,7 +29,8 @@ func (r storeResolver) jvm(s StoreFile, resolved *experiment.Store) (*Error, err
 	if r.drivers.OnJVM == nil || !r.drivers.OnJVM(s.Driver) {
 		return r.fail(r.in(field), "%s does not run in a JVM", s.Driver).hint("leave %s out", field), nil
 	}
-	resolved.JVM = &experiment.JVM{HeapBytes: orCount64(s.Java.Heap, 0), DirectBytes: orCount64(s.Java.Direct, 0), Collector: string(s.Java.Collector), Flags: s.Java.Flags}
+	resolved.JVM = &experiment.JVM{HeapBytes: orCount64(s.Java.Heap, 0), DirectBytes: orCount64(s.Java.Direct, 0),
+		Collector: string(s.Java.Collector), Flags: s.Java.Flags}
 	for _, size := range []struct {
 		name  string
 		bytes *Count

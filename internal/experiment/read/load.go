@@ -107,7 +107,8 @@ func (s Source) load(root *node, drivers Drivers) (*Loaded, *Error) {
 	if err := decode(root, reflect.ValueOf(&file).Elem(), ""); err != nil {
 		return nil, err
 	}
-	r := resolver{root: root, file: &file, drivers: drivers, follows: followed(changes), fromStores: s.FromStores, folder: s.Folder, notes: notes}
+	r := resolver{root: root, file: &file, drivers: drivers, follows: followed(changes), fromStores: s.FromStores,
+		folder: s.Folder, notes: notes}
 	e, err := r.resolve(scale)
 	if err != nil {
 		return nil, err

@@ -303,7 +303,8 @@ phases:
   - {name: even, mix: {read: 1}, rate: 100, arrivals: constant, for: 1s}
   - {name: groups, for: 1s, groups: [{name: g, mix: {read: 1}, rate: 100, pacing: constant}]}
 `)
-	got := []trace.Arrivals{e.Phases[0].Arrivals, e.Phases[1].Arrivals, e.Phases[2].Arrivals, e.Phases[3].Arrivals, e.Phases[4].Groups[0].Arrivals}
+	got := []trace.Arrivals{e.Phases[0].Arrivals, e.Phases[1].Arrivals, e.Phases[2].Arrivals, e.Phases[3].Arrivals,
+		e.Phases[4].Groups[0].Arrivals}
 	if want := []trace.Arrivals{"", "", trace.Poisson, trace.Constant, trace.Constant}; !slices.Equal(got, want) {
 		t.Errorf("arrivals %q, want %q", got, want)
 	}

@@ -10,13 +10,15 @@ import (
 // mixNames are the operations that a mix may have.
 func mixNames() []string {
 	return slices.DeleteFunc(trace.OperationNames(), func(name string) bool {
-		return name == trace.Batch.String() || name == trace.MultiRead.String() || name == trace.ReadOrFill.String() || name == trace.Request.String()
+		return name == trace.Batch.String() || name == trace.MultiRead.String() ||
+			name == trace.ReadOrFill.String() || name == trace.Request.String()
 	})
 }
 
 func onlyInserts(mix map[string]float64) bool {
 	for name, weight := range mix {
-		if operation, _ := trace.ParseOperation(name); weight > 0 && operation != trace.Insert && operation != trace.Add {
+		if operation, _ := trace.ParseOperation(name); weight > 0 && operation != trace.Insert &&
+			operation != trace.Add {
 			return false
 		}
 	}

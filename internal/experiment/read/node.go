@@ -286,11 +286,13 @@ func (r *reader) read(n ast.Node, depth int) (*node, *Error) {
 func (r *reader) joined(n *ast.MappingValueNode) (string, place, bool) {
 	key, colon, value := n.Key.GetToken(), n.Start, n.Value.GetToken()
 	_, isScalar := n.Value.(ast.ScalarNode)
-	if !isScalar || key == nil || colon == nil || value == nil || key.Position == nil || colon.Position == nil || value.Position == nil {
+	if !isScalar || key == nil || colon == nil || value == nil || key.Position == nil || colon.Position == nil ||
+		value.Position == nil {
 		return "", place{}, false
 	}
 	for _, t := range []*token.Token{key, value} {
-		if t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType || t.Position.Line != colon.Position.Line {
+		if t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType ||
+			t.Position.Line != colon.Position.Line {
 			return "", place{}, false
 		}
 	}
@@ -305,7 +307,8 @@ func (r *reader) joined(n *ast.MappingValueNode) (string, place, bool) {
 func (r *reader) readTable(pairs []*ast.MappingValueNode, at place, depth int) (*node, *Error) {
 	result := &node{kind: table, at: at}
 	if len(pairs) > 0 && pairs[0].Key.GetToken() != nil {
-		if first := r.placeOf(pairs[0].Key.GetToken()); at.width == 1 && pairs[0].Start != nil && at.column > first.column {
+		if first := r.placeOf(pairs[0].Key.GetToken()); at.width == 1 && pairs[0].Start != nil &&
+			at.column > first.column {
 			result.at = first // block tables are named by their first key, not by its colon
 		}
 	}

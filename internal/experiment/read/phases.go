@@ -75,7 +75,8 @@ func (r workResolver) phase(i int, p PhaseFile) (experiment.Phase, *Error) {
 	if err := r.loadOrMix(i, p); err != nil {
 		return experiment.Phase{}, err
 	}
-	if !p.Load && p.Capacity == nil && p.For == 0 && orCount64(p.Operations, 0) == 0 && !p.Rate.changes() && !p.Threads.changes() {
+	if !p.Load && p.Capacity == nil && p.For == 0 && orCount64(p.Operations, 0) == 0 && !p.Rate.changes() &&
+		!p.Threads.changes() {
 		return experiment.Phase{}, r.fail(r.in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
 	}
 	return r.work(p, asked)
@@ -87,7 +88,8 @@ func (r workResolver) work(p PhaseFile, asked []experiment.AskedQuery) (experime
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
 		Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
-	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.multiRead, r.fill, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
+	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.multiRead,
+		r.fill, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
 		if err := part(p, &resolved); err != nil {
 			return experiment.Phase{}, err
 		}
@@ -263,7 +265,8 @@ func (r workResolver) order(p PhaseFile, resolved *experiment.Phase) *Error {
 		return r.fail(r.in("order"), "a load stores every record once: its order is sequential or shuffled, not %s", name)
 	}
 	if name == trace.Counting {
-		if others := slices.DeleteFunc(experiment.MixOperations(p.Mix), func(o string) bool { return o == trace.Upsert.String() }); len(others) > 0 {
+		if others := slices.DeleteFunc(experiment.MixOperations(p.Mix),
+			func(o string) bool { return o == trace.Upsert.String() }); len(others) > 0 {
 			return r.fail(r.in("order"), "the order counting writes the same new keys from all threads: its mix is upsert alone, without %s", strings.Join(others, ", ")).
 				hint("expected mix: {upsert: 100}, or another order")
 		}

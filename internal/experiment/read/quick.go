@@ -19,17 +19,20 @@ const (
 
 // Quick returns the experiment that compares drivers, each as armArgument has it, with
 // a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
-func Quick(drivers, mixes []string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+func Quick(drivers, mixes []string, changes []Change, programOf func(driver string) (experiment.Program,
+	bool)) (Source, error) {
 	return quick(drivers, mixes, "for: "+quickFor, "", changes, programOf)
 }
 
 // QuickReplay does so with a phase that replays a recording, after those of the mixes.
-func QuickReplay(drivers, mixes []string, replay string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+func QuickReplay(drivers, mixes []string, replay string, changes []Change,
+	programOf func(driver string) (experiment.Program, bool)) (Source, error) {
 	return quick(drivers, mixes, "for: "+quickFor, replay, changes, programOf)
 }
 
 // QuickCapacity returns the experiment that searches for the capacities of drivers, likewise.
-func QuickCapacity(drivers, mixes, objectives []string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+func QuickCapacity(drivers, mixes, objectives []string, changes []Change,
+	programOf func(driver string) (experiment.Program, bool)) (Source, error) {
 	var quoted []string
 	for _, o := range objectives {
 		quoted = append(quoted, yamlText(o, true))
@@ -39,7 +42,8 @@ func QuickCapacity(drivers, mixes, objectives []string, changes []Change, progra
 
 // quick returns an experiment whose phases end, or search, as a field says. replay is a recording that is
 // played after them; "": none is.
-func quick(drivers, mixes []string, ends, replay string, changes []Change, programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+func quick(drivers, mixes []string, ends, replay string, changes []Change,
+	programOf func(driver string) (experiment.Program, bool)) (Source, error) {
 	if len(mixes) == 0 && replay == "" {
 		mixes = []string{quickMix}
 	}

@@ -112,7 +112,8 @@ func TestTheClassFollowsWhatAServerGives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := l.Experiment.Cells[0].ClassText(); len(l.Experiment.Cells) != 1 || got != c.classes || !slices.Contains(l.Notes, c.note) {
+			if got := l.Experiment.Cells[0].ClassText(); len(l.Experiment.Cells) != 1 || got != c.classes ||
+				!slices.Contains(l.Notes, c.note) {
 				t.Errorf("%s, notes %q", got, l.Notes)
 			}
 		})

@@ -36,7 +36,8 @@ func TestRatesOverTime(t *testing.T) {
 	} {
 		e := mustLoad(t, "name: x\nstores: [bbolt]\nphases:\n  - {name: load, load: true}\n  - {name: r, mix: {read: 1}, "+text+"}\n")
 		p := e.Phases[1]
-		if !reflect.DeepEqual(p.Segments, want.segments) || p.Duration != want.lasts || p.Rate < want.mean-1e-6 || p.Rate > want.mean+1e-6 {
+		if !reflect.DeepEqual(p.Segments, want.segments) || p.Duration != want.lasts || p.Rate < want.mean-1e-6 ||
+			p.Rate > want.mean+1e-6 {
 			t.Errorf("%s: segments %+v for %s, mean %v", text, p.Segments, p.Duration, p.Rate)
 		}
 		if p.Arrivals != trace.Poisson || !p.ChangesRate() {
@@ -44,7 +45,8 @@ func TestRatesOverTime(t *testing.T) {
 		}
 	}
 	e := mustLoad(t, "name: x\nstores: [bbolt]\nphases:\n  - {name: load, load: true}\n  - {name: p, for: 9s, groups: [{name: g, mix: {read: 1}, from: 2s, rate: 10..20}, {name: h, mix: {read: 1}}]}\n")
-	if g := e.Phases[1].Groups[0]; g.Duration != 7*second || g.Segments[0].Duration != 7*second || !e.Phases[1].ChangesRate() {
+	if g := e.Phases[1].Groups[0]; g.Duration != 7*second || g.Segments[0].Duration != 7*second ||
+		!e.Phases[1].ChangesRate() {
 		t.Errorf("a group's ramp goes on to the phase's end: %+v", g)
 	}
 	half := e.Phases[1].Lasting(9 * second / 2)
@@ -75,8 +77,10 @@ func TestRatesOfAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []trace.Point{{At: 0, Rate: 100}, {At: 1500 * time.Millisecond, Rate: 300}, {At: 1500 * time.Millisecond, Rate: 50}, {At: 2 * time.Second, Rate: 150}}
-	if p := e.Phases[1]; !reflect.DeepEqual(p.Segments[0].Points, want) || p.Duration != 3*time.Second || p.Rate*3 < 354 || p.Rate*3 > 356 {
+	want := []trace.Point{{At: 0, Rate: 100}, {At: 1500 * time.Millisecond, Rate: 300},
+		{At: 1500 * time.Millisecond, Rate: 50}, {At: 2 * time.Second, Rate: 150}}
+	if p := e.Phases[1]; !reflect.DeepEqual(p.Segments[0].Points, want) || p.Duration != 3*time.Second ||
+		p.Rate*3 < 354 || p.Rate*3 > 356 {
 		t.Errorf("%+v", p)
 	}
 	many := strings.Builder{}
@@ -110,7 +114,8 @@ func TestThreadsThatComeAndGo(t *testing.T) {
 	e := mustLoad(t, "name: x\nstores: [bbolt]\nphases:\n  - {name: load, load: true}\n"+
 		"  - {name: r, mix: {read: 1}, threads: [{from: 1, to: 3, over: 6s}, {from: 2, to: 1, over: 2s}, {at: 5}], for: 10s}\n"+
 		"  - {name: g, for: 9s, groups: [{name: a, mix: {read: 1}, from: 2s, threads: [{at: 2, for: 1s}, {at: 1}]}]}\n")
-	want := []experiment.ThreadStep{{Threads: 1, Duration: 2 * second}, {Threads: 2, Duration: 2 * second}, {Threads: 3, Duration: 2 * second},
+	want := []experiment.ThreadStep{{Threads: 1, Duration: 2 * second}, {Threads: 2, Duration: 2 * second},
+		{Threads: 3, Duration: 2 * second},
 		{Threads: 2, Duration: second}, {Threads: 1, Duration: second}, {Threads: 5, Duration: 2 * second}}
 	if p := e.Phases[1]; !reflect.DeepEqual(p.Staircase, want) || p.Threads != 7 || p.Duration != 10*second {
 		t.Errorf("%d threads for %s: %+v", p.Threads, p.Duration, p.Staircase)

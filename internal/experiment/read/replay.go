@@ -102,9 +102,11 @@ func (r workResolver) recording(p PhaseFile) (*experiment.Replay, *Error) {
 	}
 	replay := &experiment.Replay{
 		Selection: recording.Selection{
-			File: name, Format: recording.Format(f.Format), From: time.Duration(f.From), Until: time.Duration(f.Until), OneIn: uint64(f.Sample),
-			Columns: recording.Columns{Time: f.Columns.Time, Operation: f.Columns.Op, Key: f.Columns.Key, KeyBytes: f.Columns.KeyBytes,
-				Bytes: f.Columns.Size, TTL: f.Columns.TTL, Count: f.Columns.Count, Unit: string(f.Columns.Unit)},
+			File: name, Format: recording.Format(f.Format), From: time.Duration(f.From),
+			Until: time.Duration(f.Until), OneIn: uint64(f.Sample),
+			Columns: recording.Columns{Time: f.Columns.Time, Operation: f.Columns.Op, Key: f.Columns.Key,
+				KeyBytes: f.Columns.KeyBytes,
+				Bytes:    f.Columns.Size, TTL: f.Columns.TTL, Count: f.Columns.Count, Unit: string(f.Columns.Unit)},
 		},
 		Speed: orNumber(f.Speed, 1), Closed: f.Closed, Loops: orCount64(f.Loops, 1), OwnValues: r.ownValues(),
 	}
@@ -126,7 +128,8 @@ func (r workResolver) recording(p PhaseFile) (*experiment.Replay, *Error) {
 	if most := uint64(trace.DefaultEntriesMax); summary.Requests > most {
 		return nil, r.fail(r.in("file"), "the recording %s has %s requests, and %s fit a trace", f.File, format.Count(summary.Requests), format.Count(most)).
 			hint("take one key in %d (sample: 1/%[1]d), or a part of its time (until: %s)", (summary.Requests+most-1)/most,
-				time.Duration(float64(summary.DurationNS)*float64(most)/float64(summary.Requests)).Truncate(time.Second))
+				time.Duration(float64(summary.DurationNS)*float64(most)/float64(summary.Requests)).
+					Truncate(time.Second))
 	}
 	return replay, nil
 }
@@ -150,7 +153,8 @@ func (r workResolver) replayed(i int, p PhaseFile) (experiment.Phase, *Error) {
 	replay := r.replays[i]
 	resolved := experiment.Phase{
 		Name: p.Name, Mix: map[string]float64{}, Order: experiment.Order{Distribution: trace.Recorded}, Replay: replay,
-		Operations: replay.Summary.Requests * replay.Loops, Duration: time.Duration(p.For), Unmeasured: p.Unmeasured, Optional: p.Optional,
+		Operations: replay.Summary.Requests * replay.Loops, Duration: time.Duration(p.For),
+		Unmeasured: p.Unmeasured, Optional: p.Optional,
 	}
 	for name, n := range replay.Summary.Operations {
 		for o := recording.Get; o <= recording.Delete; o++ {

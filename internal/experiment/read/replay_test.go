@@ -44,7 +44,8 @@ func TestReplayDecidesWhatTheFileLeavesOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, cell := l.Experiment.Phases[1], l.Experiment.Cells[0]
-	if cell.Records != 100 || l.Experiment.Keys.Bytes != 24 || cell.ValueBytes < 149 || cell.ValueBytes > 150 || len(l.Experiment.Values.Sizes) != 100 {
+	if cell.Records != 100 || l.Experiment.Keys.Bytes != 24 || cell.ValueBytes < 149 || cell.ValueBytes > 150 ||
+		len(l.Experiment.Values.Sizes) != 100 {
 		t.Errorf("%d records, keys of %d, values of %d bytes in %d lengths", cell.Records, l.Experiment.Keys.Bytes, cell.ValueBytes, len(l.Experiment.Values.Sizes))
 	}
 	if p.Operations != 5000 || p.Rate < 999 || p.Rate > 1001 || p.Mix["read"] != 3750 || p.Mix["upsert"] != 1250 || p.Duration != 0 || len(p.Segments) != 1 {
@@ -60,7 +61,8 @@ func TestReplayDecidesWhatTheFileLeavesOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, cell = l.Experiment.Phases[1], l.Experiment.Cells[0]
-	if cell.Records != 50 || cell.ValueBytes != 10 || p.Replay.Lasts() != 400*time.Millisecond || p.Operations != 2*p.Replay.Summary.Requests || !p.Replay.OwnValues {
+	if cell.Records != 50 || cell.ValueBytes != 10 || p.Replay.Lasts() != 400*time.Millisecond ||
+		p.Operations != 2*p.Replay.Summary.Requests || !p.Replay.OwnValues {
 		t.Errorf("%+v lasts %s", cell, p.Replay.Lasts())
 	}
 	if l, err = loadReplay(t, "", "{file: "+file+", closed: true}"); err != nil || l.Experiment.Phases[1].Rate != 0 {
@@ -96,7 +98,8 @@ func TestReplayWithoutAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := source.Load(fakeDrivers())
-	if err != nil || l.Experiment.Phases[1].Replay == nil || l.Experiment.Cells[0].Records != 100 || len(l.Experiment.Phases) != 2 {
+	if err != nil || l.Experiment.Phases[1].Replay == nil || l.Experiment.Cells[0].Records != 100 ||
+		len(l.Experiment.Phases) != 2 {
 		t.Fatal(err)
 	}
 	if again, err := read.Load(l.File(), "again", nil, fakeDrivers()); err != nil || again.Phases[1].Operations != 500 {

@@ -120,7 +120,8 @@ func (r workResolver) request(p *PhaseFile) *Error {
 // steps takes over the steps of requests.
 func (r workResolver) steps(p PhaseFile, resolved *experiment.Phase) *Error {
 	for _, s := range p.Request {
-		resolved.Request = append(resolved.Request, experiment.Step{Operation: s.Operation, Bytes: orCount(s.Bytes, 0), Adds: orCount(s.Adds, 0)})
+		resolved.Request = append(resolved.Request, experiment.Step{Operation: s.Operation, Bytes: orCount(s.Bytes,
+			0), Adds: orCount(s.Adds, 0)})
 	}
 	return nil
 }

@@ -14,8 +14,9 @@ func (r *resolver) resolve(scale string) (*experiment.Experiment, *Error) {
 		Name: f.Name, About: strings.TrimSpace(f.About), Scale: scale,
 		Seed: uint64(orCount64(f.Seed, defaultSeed)), TimedEvery: f.Latency.Every,
 		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"), Cache: orText(string(f.Cache), experiment.CacheWarm),
-		DiskQuotaBy: orText(string(f.DiskQuotaBy), experiment.QuotaByStop), BusyMachine: orText(string(f.BusyMachine), experiment.BusyMachineMark),
-		Sample: time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
+		DiskQuotaBy: orText(string(f.DiskQuotaBy), experiment.QuotaByStop),
+		BusyMachine: orText(string(f.BusyMachine), experiment.BusyMachineMark),
+		Sample:      time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
 	}
 	if r.e.Verify {
 		r.e.VerifyRecords = defaultVerifyRecords
@@ -24,8 +25,10 @@ func (r *resolver) resolve(scale string) (*experiment.Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.schedule, r.recordings, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus, r.followStores, r.namespace, r.phases, r.cells, r.agents,
-		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.multiReads, whole{r}.traceLengths, whole{r}.sampled, whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,
+		r.general, r.schedule, r.recordings, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus,
+		r.followStores, r.namespace, r.phases, r.cells, r.agents,
+		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.multiReads, whole{r}.traceLengths, whole{r}.sampled,
+		whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -52,7 +55,8 @@ func (r *resolver) general() *Error {
 // schedule resolves how much is run. Where no number of blocks is given, fields that only auto has
 // mean auto.
 func (r *resolver) schedule() *Error {
-	f, s := r.file, experiment.Schedule{Time: time.Duration(r.file.Time), Repeats: orCount(r.file.Repeats, defaultRepeats)}
+	f, s := r.file, experiment.Schedule{Time: time.Duration(r.file.Time), Repeats: orCount(r.file.Repeats,
+		defaultRepeats)}
 	if s.Repeats > repeatsMax {
 		return r.fail([]string{"repeats"}, "repeats must be 0 to %d, not %d", repeatsMax, s.Repeats)
 	}

@@ -188,5 +188,6 @@ func (r *resolver) ofStore(i int) storeResolver {
 
 // driverNames are the drivers that a store may have.
 func (r *resolver) driverNames() []string {
-	return slices.DeleteFunc(slices.Clone(r.drivers.Names), func(name string) bool { return name == experiment.NullDriver })
+	return slices.DeleteFunc(slices.Clone(r.drivers.Names),
+		func(name string) bool { return name == experiment.NullDriver })
 }

@@ -28,7 +28,8 @@ func TestScheduleOfAFile(t *testing.T) {
 		{"blocks: 4\nsmallest: 20%", experiment.Schedule{Blocks: 4, Repeats: 2}},
 	} {
 		e := mustLoad(t, file+c.fields)
-		if got := e.Schedule; got.Blocks != c.want.Blocks || got.BlocksMax != c.want.BlocksMax || got.Smallest != c.want.Smallest || got.Detect != c.want.Detect ||
+		if got := e.Schedule; got.Blocks != c.want.Blocks || got.BlocksMax != c.want.BlocksMax ||
+			got.Smallest != c.want.Smallest || got.Detect != c.want.Detect ||
 			got.Time != c.want.Time || got.Repeats != c.want.Repeats || got.Layout != nil {
 			t.Errorf("%q: %+v, want %+v", c.fields, got, c.want)
 		}

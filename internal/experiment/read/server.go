@@ -54,7 +54,8 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 			return mistake
 		}
 	}
-	s.Server = &experiment.Server{Program: f.Program, Each: f.Each, Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory,
+	s.Server = &experiment.Server{Program: f.Program, Each: f.Each, Count: count, Options: f.Options,
+		Settings: f.Settings, InMemory: program.InMemory,
 		Roams: program.Roams != nil && program.Roams(count), Declared: program.Options}
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake

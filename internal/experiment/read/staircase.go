@@ -83,7 +83,8 @@ func (r workResolver) staircase(p PhaseFile, resolved *experiment.Phase) *Error 
 		}
 		sum += length
 		if stays {
-			resolved.Staircase = append(resolved.Staircase, experiment.ThreadStep{Threads: int(min(s.At, trace.ThreadsMax+1)), Duration: length})
+			resolved.Staircase = append(resolved.Staircase, experiment.ThreadStep{Threads: int(min(s.At,
+				trace.ThreadsMax+1)), Duration: length})
 			continue
 		}
 		from, to := int(min(s.From, trace.ThreadsMax+1)), int(min(s.To, trace.ThreadsMax+1))

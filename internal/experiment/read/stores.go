@@ -71,7 +71,8 @@ func (r storeResolver) store(i int, s StoreFile) (experiment.Store, *Error) {
 	if s.Driver == "" {
 		return experiment.Store{}, r.fail(r.in(), "a store without a driver").hint("expected driver: NAME, one of %s", strings.Join(r.driverNames(), ", "))
 	}
-	resolved := experiment.Store{Name: s.Name, Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
+	resolved := experiment.Store{Name: s.Name, Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints,
+		Options: s.Options}
 	if s.Server.Start {
 		resolved.Server = &experiment.Server{}
 	}

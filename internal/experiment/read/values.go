@@ -60,7 +60,8 @@ func (r *resolver) namespace() *Error {
 	}
 	r.e.KeyNamespace = true
 	r.e.Keys.Prefix = experiment.KeyPlaceholder + r.e.Keys.Prefix
-	if least := len(r.e.Keys.Prefix) + keyBytesSafe; r.recordedKeyBytes() > 0 && r.file.Keys.Bytes == nil && r.e.Keys.Format == keyval.Binary && r.e.Keys.Bytes < least {
+	if least := len(r.e.Keys.Prefix) + keyBytesSafe; r.recordedKeyBytes() > 0 && r.file.Keys.Bytes == nil &&
+		r.e.Keys.Format == keyval.Binary && r.e.Keys.Bytes < least {
 		r.note("keys have %d bytes, 8 of which name the trial; recorded are %d", least, r.recordedKeyBytes())
 		r.e.Keys.Bytes = least
 	}
@@ -81,7 +82,8 @@ func (r *resolver) values() *Error {
 	}
 	pool := orCount64(v.PoolBytes, defaultPoolBytes)
 	r.e.Values = experiment.Values{RepeatedPermille: int(repeated*1000 + 0.5), PoolBytes: int(min(pool, 1<<40))}
-	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille, TrialTag: 1} // each trial has its own
+	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille,
+		TrialTag: 1} // each trial has its own
 	if err := shape.Check(); err != nil {
 		return r.fail([]string{"values", "pool_bytes"}, "%v", err)
 	}

@@ -87,9 +87,11 @@ func (r whole) multiReads() *Error {
 // a pass must fit a trace, which lies in shared memory. Other orders draw, and a load that is
 // sequential and without a last, shorter batch goes by laps.
 func (r whole) traceLengths() *Error {
-	null := experiment.Store{Name: experiment.NullDriver, Description: store.Description{Abilities: store.Abilities{Batch: true}}} // in every experiment
+	null := experiment.Store{Name: experiment.NullDriver,
+		Description: store.Description{Abilities: store.Abilities{Batch: true}}} // in every experiment
 	for p, in := range r.parts() {
-		visits := p.Load || !onlyInserts(p.Mix) && (p.Order.Distribution == trace.Sequential || p.Order.Distribution == trace.Shuffled)
+		visits := p.Load || !onlyInserts(p.Mix) && (p.Order.Distribution == trace.Sequential ||
+			p.Order.Distribution == trace.Shuffled)
 		if !visits {
 			continue
 		}
@@ -101,9 +103,11 @@ func (r whole) traceLengths() *Error {
 				}
 				entries := visited
 				if batch > 1 {
-					entries += visited/batch + trace.ThreadsMax // a batch's head is an entry, too, and each thread may end in a shorter one
+					// a batch's head is an entry, too, and each thread may end in a shorter one
+					entries += visited/batch + trace.ThreadsMax
 				}
-				if entries <= trace.DefaultEntriesMax || p.Load && p.Order.Distribution == trace.Sequential && cell.Records%batch == 0 {
+				if entries <= trace.DefaultEntriesMax || p.Load && p.Order.Distribution == trace.Sequential &&
+					cell.Records%batch == 0 {
 					continue
 				}
 				e := r.fail(in("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
@@ -264,7 +268,8 @@ func (r whole) size() *Error {
 // quotaWay refuses a way to keep a disk quota where there is none: whoever wrote it believes that
 // it has an effect.
 func (r whole) quotaWay() *Error {
-	if r.e.DiskQuotaBy == experiment.QuotaByMount && !slices.ContainsFunc(r.e.Cells, func(c experiment.Cell) bool { return c.DiskQuota > 0 }) {
+	if r.e.DiskQuotaBy == experiment.QuotaByMount && !slices.ContainsFunc(r.e.Cells,
+		func(c experiment.Cell) bool { return c.DiskQuota > 0 }) {
 		return r.fail([]string{"disk_quota_by"}, "disk_quota_by: %s has no effect: there is no disk_quota", experiment.QuotaByMount).
 			hint("expected a size beside it, such as disk_quota: 2GiB")
 	}

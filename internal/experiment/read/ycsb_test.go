@@ -87,7 +87,8 @@ func TestPresetsOfYCSBAreAsPublished(t *testing.T) {
 		if workload == "d" {
 			order = "latest"
 		}
-		if !reflect.DeepEqual(run.Mix, mix) || run.Order.Distribution != order || run.Order.Theta != 0.99 || run.Operations != 1000 || run.Duration != 0 {
+		if !reflect.DeepEqual(run.Mix, mix) || run.Order.Distribution != order || run.Order.Theta != 0.99 ||
+			run.Operations != 1000 || run.Duration != 0 {
 			t.Errorf("%s: %+v", workload, run)
 		}
 		if c := e.Cells[0]; c.Records != 1000 || c.ValueBytes != 1000 || c.Threads != 1 {

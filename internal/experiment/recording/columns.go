@@ -254,7 +254,8 @@ func numbered(c Columns) (m mapped, ok bool) {
 	for _, part := range []struct {
 		asked string
 		at    *int
-	}{{c.Time, &m.time}, {c.Operation, &m.operation}, {c.Key, &m.key}, {c.KeyBytes, &m.keyBytes}, {c.Bytes, &m.bytes}, {c.TTL, &m.ttl}, {c.Count, &m.count}} {
+	}{{c.Time, &m.time}, {c.Operation, &m.operation}, {c.Key, &m.key}, {c.KeyBytes, &m.keyBytes}, {c.Bytes,
+		&m.bytes}, {c.TTL, &m.ttl}, {c.Count, &m.count}} {
 		*part.at = -1
 		if part.asked == "" {
 			continue

@@ -288,7 +288,8 @@ func (r *Reader) ended(err error) error {
 
 // Told says what was read so far.
 func (r *Reader) Told() Told {
-	return Told{Format: r.format, Lines: r.line, Wrong: r.wrong, Left: slices.Clone(r.reasons), Late: r.late, TickNS: r.resolution()}
+	return Told{Format: r.format, Lines: r.line, Wrong: r.wrong, Left: slices.Clone(r.reasons), Late: r.late,
+		TickNS: r.resolution()}
 }
 
 // resolution is how finely times are told, in ns.

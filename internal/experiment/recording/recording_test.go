@@ -109,12 +109,15 @@ func TestFormats(t *testing.T) {
 			{AtNS: 8943495000, Key: 1, KeyBytes: 1, ValueBytes: Unknown, Operation: Delete},
 		}},
 		{name: "rocksdb", data: []byte(rocksText), form: RocksDB, left: []LeftOut{{"iterator seeks", 1, 4}}, want: []Request{
-			{AtNS: 0, Key: 0, KeyBytes: 2, ValueBytes: 100, Operation: Set}, {AtNS: 4000, Key: 0, KeyBytes: 2, ValueBytes: Unknown, Operation: Get},
-			{AtNS: 8000, Key: 1, KeyBytes: 2, ValueBytes: Unknown, Operation: Get}, {AtNS: 10000, Key: 0, KeyBytes: 2, ValueBytes: Unknown, Operation: Delete},
+			{AtNS: 0, Key: 0, KeyBytes: 2, ValueBytes: 100, Operation: Set}, {AtNS: 4000, Key: 0, KeyBytes: 2,
+				ValueBytes: Unknown, Operation: Get},
+			{AtNS: 8000, Key: 1, KeyBytes: 2, ValueBytes: Unknown, Operation: Get}, {AtNS: 10000, Key: 0,
+				KeyBytes: 2, ValueBytes: Unknown, Operation: Delete},
 		}},
 		{name: "csv", data: []byte("timestamp,verb,key,size\n10.5,x,a,3\n"), form: CSV},
 		{name: "csv with fractions", data: []byte("time,op,key,size\n10.5,get,a,3\n10.75,put,b,9\n"), form: CSV, want: []Request{
-			{AtNS: 0, Key: 0, KeyBytes: 1, ValueBytes: 3, Operation: Get}, {AtNS: s / 4, Key: 1, KeyBytes: 1, ValueBytes: 9, Operation: Set},
+			{AtNS: 0, Key: 0, KeyBytes: 1, ValueBytes: 3, Operation: Get}, {AtNS: s / 4, Key: 1, KeyBytes: 1,
+				ValueBytes: 9, Operation: Set},
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -163,7 +166,8 @@ func zstandard(t testing.TB, data []byte) []byte {
 }
 
 func TestMapping(t *testing.T) {
-	want := []Request{{AtNS: 0, Key: 0, KeyBytes: 1, ValueBytes: 3, Operation: Get}, {AtNS: 5e6, Key: 0, KeyBytes: 1, ValueBytes: 4, Operation: Set}}
+	want := []Request{{AtNS: 0, Key: 0, KeyBytes: 1, ValueBytes: 3, Operation: Get}, {AtNS: 5e6, Key: 0,
+		KeyBytes: 1, ValueBytes: 4, Operation: Set}}
 	for name, test := range map[string]struct {
 		text string
 		c    Columns

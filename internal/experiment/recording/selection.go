@@ -44,7 +44,8 @@ func (s Selection) Each(do func([]Request) error) (told Told, err error) {
 		return Told{}, err
 	}
 	defer r.Close()
-	p := producer{Selection: s, reader: r, free: make(chan []Request, batchesAhead), full: make(chan []Request), stop: make(chan struct{})}
+	p := producer{Selection: s, reader: r, free: make(chan []Request, batchesAhead), full: make(chan []Request),
+		stop: make(chan struct{})}
 	for range batchesAhead {
 		p.free <- make([]Request, 0, batchRequests)
 	}

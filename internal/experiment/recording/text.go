@@ -34,7 +34,8 @@ func rocksLine(line []byte, out []Request) ([]Request, string) {
 	if !ok {
 		return out, whySize
 	}
-	r := Request{Key: hash(key) ^ mix(family), KeyBytes: uint16(min(len(key)/2, math.MaxUint16)), ValueBytes: int64(min(size, math.MaxInt64))}
+	r := Request{Key: hash(key) ^ mix(family), KeyBytes: uint16(min(len(key)/2, math.MaxUint16)),
+		ValueBytes: int64(min(size, math.MaxInt64))}
 	var why string
 	if r.AtNS, why = timeOf(fields[4], 1e3); why != "" {
 		return out, why

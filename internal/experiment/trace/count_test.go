@@ -13,7 +13,8 @@ func TestIndexEndLiesAboveEverythingThatWasReached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, attempted := range [][]uint64{{0, 0, 0}, {1, 0, 0}, {50, 49, 51}, {7, 49, 20}, {1000, 3, 0}, {120, 777, 999}} {
+	for _, attempted := range [][]uint64{{0, 0, 0}, {1, 0, 0}, {50, 49, 51}, {7, 49, 20}, {1000, 3, 0},
+		{120, 777, 999}} {
 		end, reached, highest := f.IndexEnd(attempted), f.IndexesReached(attempted), uint64(0)
 		at := map[uint64]bool{}
 		for i := range f.Threads {
@@ -52,7 +53,8 @@ func TestSpansAreASetOfIndexes(t *testing.T) {
 		for k := range spans.Count() {
 			got = append(got, spans.At(k))
 		}
-		if want := slices.Sorted(maps.Keys(want)); !slices.Equal(got, want) || len(want) > 0 && spans.End() != want[len(want)-1]+1 {
+		if want := slices.Sorted(maps.Keys(want)); !slices.Equal(got, want) || len(want) > 0 &&
+			spans.End() != want[len(want)-1]+1 {
 			t.Errorf("%v are %v, and should be %v", spans, got, want)
 		}
 	}

@@ -99,9 +99,11 @@ func TestDrawnOrdersFitTheirProbabilities(t *testing.T) {
 		order           Order
 		claimed, almost func(int) float64
 	}{
-		{Order{Distribution: Uniform}, func(int) float64 { return 1.0 / n }, func(i int) float64 { return 1.0/n + 0.02/n*sign(i) }},
+		{Order{Distribution: Uniform}, func(int) float64 { return 1.0 / n },
+			func(i int) float64 { return 1.0/n + 0.02/n*sign(i) }},
 		{Order{Distribution: Zipfian, Theta: 0.99}, func(i int) float64 { return zipf(rankOf[i]) }, zipf},
-		{Order{Distribution: ScrambledZipfian}, func(i int) float64 { return ycsb[i] }, func(i int) float64 { return zipf(rankOf[i]) }},
+		{Order{Distribution: ScrambledZipfian}, func(i int) float64 { return ycsb[i] },
+			func(i int) float64 { return zipf(rankOf[i]) }},
 		{Order{Distribution: Hotspot, HotRecords: 0.2, HotOperations: 0.8},
 			func(i int) float64 { return hot(i, 200, 0.8) }, func(i int) float64 { return hot(i, 201, 0.8) }},
 		{Order{Distribution: Exponential},

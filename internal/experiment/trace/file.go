@@ -157,7 +157,8 @@ func Decode(data []byte) (*File, error) {
 	if n := le.Uint64(data[24:]); n != uint64(len(data)) {
 		return nil, fmt.Errorf("trace is %d bytes long, its header says %d: it is cut short or damaged", len(data), n)
 	}
-	f := &File{Flags: le.Uint32(data[20:]), Groups: le.Uint32(data[32:]), Seed: le.Uint64(data[40:]), TimedEvery: le.Uint64(data[56:])}
+	f := &File{Flags: le.Uint32(data[20:]), Groups: le.Uint32(data[32:]), Seed: le.Uint64(data[40:]),
+		TimedEvery: le.Uint64(data[56:])}
 	threads := le.Uint32(data[16:])
 	if threads < 1 || threads > ThreadsMax {
 		return nil, fmt.Errorf("trace of %d threads: expected 1 to %d", threads, ThreadsMax)
@@ -255,7 +256,10 @@ func (f *File) check() error {
 		return err
 	}
 	slots := f.Slots()
-	if f.Flags&FlagDue != 0 && !slices.ContainsFunc(f.Threads, func(t Thread) bool { return len(t.Due) > 0 || len(t.Entries) == 0 }) {
+	if f.Flags&FlagDue != 0 && !slices.ContainsFunc(f.Threads, func(t Thread) bool {
+		return len(t.Due) > 0 ||
+			len(t.Entries) == 0
+	}) {
 		return errors.New("a trace of open load in which no thread has due times")
 	}
 	for i := range f.Threads {

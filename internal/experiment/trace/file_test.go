@@ -99,7 +99,8 @@ func TestBrokenTracesAreRefused(t *testing.T) {
 		{"recorded and grows", func(f *File) { f.Flags = FlagHistory; f.Threads[0].Entries[4] |= 1 << 63 }},
 		{"batch that it belongs to", func(f *File) { f.Flags = FlagHistory; f.Threads[0].Entries[3] |= 1 << 63 }},
 		{"not about one key", func(f *File) {
-			f.Flags, f.Operations, f.Threads[0].Entries[0] = FlagHistory, []Operation{Insert, Scan, Batch}, MakeEntry(Scan, 1, 0, false).Record()
+			f.Flags, f.Operations, f.Threads[0].Entries[0] = FlagHistory, []Operation{Insert, Scan, Batch},
+				MakeEntry(Scan, 1, 0, false).Record()
 		}},
 		{"has no history", func(f *File) { f.Flags = FlagHistory | FlagRecordVersions }},
 		{"work from", func(f *File) { f.Threads[0].FromNS, f.Threads[0].UntilNS = 5, 5 }},
@@ -204,7 +205,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(seed)
 	open, err := Generate(Spec{
-		Mix: []Share{{Read, 1}, {Insert, 1}}, Records: 9, Fresh: 9, Threads: 2, Order: Order{Distribution: Latest, Theta: 1}, Sizes: oneSize,
+		Mix: []Share{{Read, 1}, {Insert, 1}}, Records: 9, Fresh: 9, Threads: 2, Order: Order{Distribution: Latest,
+			Theta: 1}, Sizes: oneSize,
 		Rate: 100, ThreadEntries: 5, Batch: 3,
 	})
 	if err != nil {

@@ -225,7 +225,8 @@ const (
 	FlagFinds          = 1 << 5 // some scans, queries and counts are recorded, with what they found
 	FlagExpiry         = 1 << 6 // puts may have a TTL, and reads are held against it
 	FlagPauses         = 1 << 7 // threads pause before their operations: closed load with think time
-	flagsKnown         = FlagPauses | FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled | FlagFinds | FlagExpiry
+	flagsKnown         = FlagPauses | FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled |
+		FlagFinds | FlagExpiry
 )
 
 // Thread is one thread's part of a trace.
@@ -247,7 +248,9 @@ type File struct {
 	Flags      uint32
 	Groups     uint32
 	Operations []Operation // of each slot of the counters, ascending; several slots of one that asks
-	Queries    []uint8     // of each slot: the query that it asks, ascending within an operation, 0 where it asks none; nil: all 0
+	// of each slot: the query that it asks, ascending within an operation, 0 where it asks none;
+	// nil: all 0
+	Queries    []uint8
 	Amounts    [256]uint32
 	TTLs       [256]uint32 // of each size class, for how many ms a put of it is to live; 0: without an end
 	Backends   [256]uint32 // of each size class, how many µs a fill of it waits before it puts
@@ -325,5 +328,6 @@ func (f *File) Wrote(thread int, sequence, index uint64, length int) bool {
 		return false
 	}
 	e, effective := t.EntryAt(sequence)
-	return e.Operation().Writes() && effective == index && (length == AnyLength || int(f.Amounts[e.SizeClass()]) == length)
+	return e.Operation().Writes() && effective == index && (length == AnyLength ||
+		int(f.Amounts[e.SizeClass()]) == length)
 }

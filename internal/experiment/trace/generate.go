@@ -11,16 +11,24 @@ import (
 // Operations are drawn at random by their weights, not interleaved exactly: a fixed pattern could
 // beat against a store's own periods. Which key an operation takes:
 //
-//   - insert and add take fresh indexes: Fresh, Fresh+1 … dealt to the threads in turn and stepped by the lap stride each
-//     lap, so that no index comes twice, whatever the threads' speeds. Of several groups, all threads that insert are
-//     dealt to, whichever group they are of.
-//   - all others, upsert and delete among them, take a record in the order of the spec. A delete may meet a record that
-//     is gone already, a read one that was deleted: both are misses. So update, which claims that the key exists, is
-//     refused beside delete.
-//   - upserts in the order counting take 0, 1, 2 … in each thread, and go on after each lap.
-//   - of the orders, only latest reaches records that the phase itself inserts, and a thread only those that it inserted
-//     itself, counted back over laps: what other threads have done by then no trace can know. With T threads the newest
-//     records are therefore T small sets where YCSB has one.
+// - insert and add take fresh indexes: Fresh, Fresh+1 … dealt to the threads in turn and stepped by
+// the lap stride each
+//
+//	lap, so that no index comes twice, whatever the threads' speeds. Of several groups, all threads that insert are
+//	dealt to, whichever group they are of.
+//
+// - all others, upsert and delete among them, take a record in the order of the spec. A delete may
+// meet a record that
+//
+//	  is gone already, a read one that was deleted: both are misses. So update, which claims that the key exists, is
+//	  refused beside delete.
+//	- upserts in the order counting take 0, 1, 2 … in each thread, and go on after each lap.
+//
+// - of the orders, only latest reaches records that the phase itself inserts, and a thread only
+// those that it inserted
+//
+//	itself, counted back over laps: what other threads have done by then no trace can know. With T threads the newest
+//	records are therefore T small sets where YCSB has one.
 //
 // Several specs make the groups of one trace, in their order, with the threads of each group one
 // after the other. Orders reach only records that were there at the start and what a thread inserted
@@ -52,7 +60,8 @@ func Generate(groups ...Spec) (*File, error) {
 		}
 	}
 	for i, s := range groups {
-		g := &generator{Spec: s, sharing: shared, first: len(f.Threads), lap: s.lapEntries(), stepClass: make([]uint8, len(s.Request))}
+		g := &generator{Spec: s, sharing: shared, first: len(f.Threads), lap: s.lapEntries(),
+			stepClass: make([]uint8, len(s.Request))}
 		f.Threads = append(f.Threads, make([]Thread, s.Threads)...)
 		if err := g.generate(); err != nil {
 			return nil, fmt.Errorf("trace: %w", err)
@@ -115,8 +124,9 @@ type generator struct {
 	visiting     bool  // a lap is made of whole passes over the records
 	passes       uint64
 	shuffles     []permutation // of each pass
-	keySizes     []uint8       // of a load of a recording's keys: position of the length of each key's value + 1; 0: not told
-	keyed        *replayed     // that they are of
+	// of a load of a recording's keys: position of the length of each key's value + 1; 0: not told
+	keySizes []uint8
+	keyed    *replayed // that they are of
 }
 
 // threads are the group's in the trace.
@@ -135,7 +145,8 @@ func (g *generator) generate() error {
 			return err
 		}
 	}
-	if g.keySizes == nil && g.Load && g.Order.Distribution == Sequential && g.Records > uint64(g.lap)*uint64(g.Threads) && g.Records%uint64(max(g.Batch, 1)) == 0 {
+	if g.keySizes == nil && g.Load && g.Order.Distribution == Sequential &&
+		g.Records > uint64(g.lap)*uint64(g.Threads) && g.Records%uint64(max(g.Batch, 1)) == 0 {
 		return g.loadByLaps()
 	}
 	g.prepareMix()

@@ -122,8 +122,10 @@ func TestFreshIndexesAreFreshAndOthersExist(t *testing.T) {
 }
 
 func TestGroupsKeepTheirThreadsAndTimes(t *testing.T) {
-	insert := Spec{Mix: []Share{{Insert, 1}}, Order: Order{Distribution: Sequential}, Sizes: oneSize, Records: 100, Fresh: 100, Threads: 2, ThreadEntries: 50}
-	paced := Spec{Mix: []Share{{Read, 1}}, Order: Order{Distribution: Uniform}, Records: 100, Fresh: 100, Threads: 3, ThreadEntries: 50,
+	insert := Spec{Mix: []Share{{Insert, 1}}, Order: Order{Distribution: Sequential}, Sizes: oneSize, Records: 100,
+		Fresh: 100, Threads: 2, ThreadEntries: 50}
+	paced := Spec{Mix: []Share{{Read, 1}}, Order: Order{Distribution: Uniform}, Records: 100, Fresh: 100,
+		Threads: 3, ThreadEntries: 50,
 		Rate: 1000, FromNS: 5e9, UntilNS: 7e9, EndNS: 2e9}
 	f, err := Generate(insert, paced)
 	if err != nil {
@@ -233,7 +235,8 @@ func TestLoadStoresEveryRecordOnce(t *testing.T) {
 }
 
 func TestSequentialLoadOfABillionIsSmall(t *testing.T) {
-	f := generate(t, Spec{Load: true, Records: 1e9, Fresh: 1e9, Threads: 4, Order: Order{Distribution: Sequential}, Batch: 1000, Sizes: oneSize})
+	f := generate(t, Spec{Load: true, Records: 1e9, Fresh: 1e9, Threads: 4, Order: Order{Distribution: Sequential},
+		Batch: 1000, Sizes: oneSize})
 	entries, records := 0, uint64(0)
 	for i := range f.Threads {
 		entries += len(f.Threads[i].Entries)
@@ -246,7 +249,8 @@ func TestSequentialLoadOfABillionIsSmall(t *testing.T) {
 
 func TestMixKeepsItsWeights(t *testing.T) {
 	s := Spec{
-		Mix: []Share{{Read, 50}, {Update, 30}, {Insert, 10}, {Scan, 8}, {ReadModifyWrite, 2}}, Records: 1000, Fresh: 1000, Threads: 2,
+		Mix: []Share{{Read, 50}, {Update, 30}, {Insert, 10}, {Scan, 8}, {ReadModifyWrite, 2}}, Records: 1000,
+		Fresh: 1000, Threads: 2,
 		Order: Order{Distribution: Uniform}, Sizes: oneSize, Scan: ScanLengths{1, 100, false}, Seed: 9,
 	}
 	for _, batch := range []int{0, 20} {
@@ -285,7 +289,8 @@ func TestMixKeepsItsWeights(t *testing.T) {
 func TestLatestFollowsTheInserts(t *testing.T) {
 	const records, theta = 10_000, 0.99
 	f := generate(t, Spec{
-		Mix: []Share{{Read, 95}, {Insert, 5}}, Records: records, Fresh: records, Threads: 1, Order: Order{Distribution: Latest, Theta: theta},
+		Mix: []Share{{Read, 95}, {Insert, 5}}, Records: records, Fresh: records, Threads: 1,
+		Order: Order{Distribution: Latest, Theta: theta},
 		Sizes: oneSize, Seed: 5, ThreadEntries: 200_000,
 	})
 	thread := &f.Threads[0]
@@ -321,7 +326,8 @@ func TestLatestFollowsTheInserts(t *testing.T) {
 func TestDueTimes(t *testing.T) {
 	for _, arrivals := range []Arrivals{Poisson, Constant} {
 		s := Spec{
-			Mix: []Share{{Read, 1}}, Records: 100, Fresh: 100, Threads: 4, Order: Order{Distribution: Uniform}, Rate: 50_000,
+			Mix: []Share{{Read, 1}}, Records: 100, Fresh: 100, Threads: 4, Order: Order{Distribution: Uniform},
+			Rate:     50_000,
 			Arrivals: arrivals, EndNS: 20e9, ThreadEntries: 60_000, // four laps and a bit
 		}
 		f := generate(t, s)
@@ -353,7 +359,8 @@ func TestDueTimes(t *testing.T) {
 
 func TestScanLengths(t *testing.T) {
 	for _, lengths := range []ScanLengths{{1, 100, false}, {5, 5, false}, {1, 100, true}, {1, 100_000, false}} {
-		f := generate(t, Spec{Mix: []Share{{Scan, 1}}, Records: 10, Fresh: 10, Threads: 1, Order: Order{Distribution: Uniform}, Scan: lengths})
+		f := generate(t, Spec{Mix: []Share{{Scan, 1}}, Records: 10, Fresh: 10, Threads: 1,
+			Order: Order{Distribution: Uniform}, Scan: lengths})
 		seen := map[uint32]int{}
 		for _, e := range f.Threads[0].Entries {
 			seen[f.Amounts[e.SizeClass()]]++
@@ -372,7 +379,8 @@ func TestScanLengths(t *testing.T) {
 
 func TestImpossibleSpecsAreRefused(t *testing.T) {
 	good := func() Spec {
-		return Spec{Mix: []Share{{Read, 1}}, Records: 10, Fresh: 10, Threads: 1, Order: Order{Distribution: Uniform}, Sizes: oneSize}
+		return Spec{Mix: []Share{{Read, 1}}, Records: 10, Fresh: 10, Threads: 1,
+			Order: Order{Distribution: Uniform}, Sizes: oneSize}
 	}
 	generate(t, good())
 	for _, c := range []struct {
@@ -400,7 +408,8 @@ func TestImpossibleSpecsAreRefused(t *testing.T) {
 		{"order is sequential or shuffled", func(s *Spec) { s.Load, s.Mix = true, nil }},
 		{"draws at random", func(s *Spec) { s.Order, s.Records, s.Fresh = Order{Distribution: Shuffled}, 1e9, 1e9 }},
 		{"multiple of the batch", func(s *Spec) {
-			s.Load, s.Mix, s.Batch, s.Order, s.Records, s.Fresh = true, nil, 100, Order{Distribution: Sequential}, 1e9+1, 1e9+1
+			s.Load, s.Mix, s.Batch, s.Order, s.Records, s.Fresh = true, nil, 100, Order{Distribution: Sequential},
+				1e9+1, 1e9+1
 		}},
 		{"more than 256", func(s *Spec) {
 			s.Mix = []Share{{Insert, 1}}
@@ -422,7 +431,8 @@ func BenchmarkGenerate(b *testing.B) {
 		b.Run(o.Distribution, func(b *testing.B) {
 			const entries = 1 << 20
 			s := Spec{
-				Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: entries, Fresh: entries, Threads: 1, Order: o, Sizes: oneSize,
+				Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: entries, Fresh: entries, Threads: 1, Order: o,
+				Sizes:         oneSize,
 				ThreadEntries: entries, Entries: entries,
 			}
 			for b.Loop() {
@@ -436,7 +446,8 @@ func BenchmarkGenerate(b *testing.B) {
 }
 
 func TestCountingThreadsWriteTheSameKeysWithoutEnd(t *testing.T) {
-	f, err := Generate(Spec{Mix: []Share{{Upsert, 1}}, Order: Order{Distribution: Counting}, Sizes: []Size{{Bytes: 40, Weight: 1}}, Threads: 3, ThreadEntries: 64})
+	f, err := Generate(Spec{Mix: []Share{{Upsert, 1}}, Order: Order{Distribution: Counting},
+		Sizes: []Size{{Bytes: 40, Weight: 1}}, Threads: 3, ThreadEntries: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +458,8 @@ func TestCountingThreadsWriteTheSameKeysWithoutEnd(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Generate(Spec{Mix: []Share{{Upsert, 1}, {Read, 1}}, Records: 10, Fresh: 10, Order: Order{Distribution: Counting}, Sizes: []Size{{Bytes: 40, Weight: 1}}, Threads: 1}); err == nil {
+	if _, err := Generate(Spec{Mix: []Share{{Upsert, 1}, {Read, 1}}, Records: 10, Fresh: 10,
+		Order: Order{Distribution: Counting}, Sizes: []Size{{Bytes: 40, Weight: 1}}, Threads: 1}); err == nil {
 		t.Error("reads in the order counting were accepted")
 	}
 }
@@ -472,7 +484,8 @@ func TestTTLsAreMixed(t *testing.T) {
 	f, err := Generate(Spec{
 		Mix:     []Share{{Read, 40}, {Upsert, 50}, {ReadModifyWrite, 10}},
 		Records: 1000, Fresh: 1000, Order: Order{Distribution: Uniform}, Sizes: []Size{{100, 1}, {200, 1}},
-		TTLs: []TTL{{MS: 1000, Weight: 3}, {MS: 0, Weight: 1}}, Expires: true, Threads: 2, Seed: 1, ThreadEntries: 20000, Entries: 40000,
+		TTLs: []TTL{{MS: 1000, Weight: 3}, {MS: 0, Weight: 1}}, Expires: true, Threads: 2, Seed: 1,
+		ThreadEntries: 20000, Entries: 40000,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -527,7 +540,8 @@ func TestPauses(t *testing.T) {
 				sum, longest = sum+float64(pause), max(longest, pause)
 			}
 			mean := sum / float64(len(f.Threads[i].Entries))
-			if f.Threads[i].Due != nil || mean < 9_999_990 || mean > 10_000_010 || exponential != (longest > 50_000_000) {
+			if f.Threads[i].Due != nil || mean < 9_999_990 || mean > 10_000_010 ||
+				exponential != (longest > 50_000_000) {
 				t.Errorf("exponential %v: pauses of %v ns on average, the longest of %d", exponential, mean, longest)
 			}
 		}

@@ -15,7 +15,8 @@ func TestMultiReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const keys = 8
-			f := generate(t, Spec{Mix: []Share{{Read, 80}, {Update, 20}}, Order: order, Records: 100, Fresh: 100, Threads: 3, Seed: 7,
+			f := generate(t, Spec{Mix: []Share{{Read, 80}, {Update, 20}}, Order: order, Records: 100, Fresh: 100,
+				Threads: 3, Seed: 7,
 				Sizes: oneSize, MultiRead: keys, Batch: 5, ThreadEntries: 5000})
 			if err := f.check(); err != nil {
 				t.Fatal(err)
@@ -33,7 +34,8 @@ func TestMultiReads(t *testing.T) {
 						}
 						called := map[uint64]bool{}
 						for _, member := range entries[p+1 : p+1+n] {
-							if !member.IsMember() || member.Operation() != Read || called[member.Index()] || member.Index() >= 100 {
+							if !member.IsMember() || member.Operation() != Read || called[member.Index()] ||
+								member.Index() >= 100 {
 								t.Fatalf("thread %d, entry %d: %v of %d", i, p, member.Operation(), member.Index())
 							}
 							called[member.Index()] = true

@@ -86,11 +86,13 @@ func split(x float64) (m float64, e int) {
 }
 
 // expTerms are 1/i!, the coefficients of eˣ: for |x| ≤ ln 2 ÷ 2 the next one adds less than 2⁻⁵³.
-var expTerms = [...]float64{1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+var expTerms = [...]float64{1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+	1.0 / 362880,
 	1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800, 1.0 / 87178291200}
 
 // atanhTerms are 1/(2i+1), the coefficients of atanh(s)/s in s².
-var atanhTerms = [...]float64{1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21}
+var atanhTerms = [...]float64{1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17,
+	1.0 / 19, 1.0 / 21}
 
 // ln returns the natural logarithm of x > 0, within about 2 units of the last place of the larger
 // of its parts.

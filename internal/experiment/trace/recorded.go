@@ -39,7 +39,10 @@ func (f *File) ChooseKeys(n int, seed uint64) (indexes []uint64) {
 		return nil
 	}
 	chosen := map[uint64]bool{}
-	slices.SortFunc(all, func(a, b counted) int { return cmp.Or(cmp.Compare(b.times, a.times), cmp.Compare(a.index, b.index)) })
+	slices.SortFunc(all, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.times, a.times), cmp.Compare(a.index,
+			b.index))
+	})
 	choose(all, (n+1)/2, looks, chosen)
 	r := newRandom(seed, 0, purposeHistory)
 	for i := len(all) - 1; i > 0; i-- {

@@ -6,7 +6,8 @@ import (
 )
 
 func TestChosenKeysAreHotAndUniform(t *testing.T) {
-	f := generate(t, Spec{Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: 100_000, Fresh: 100_000, Order: Order{Distribution: Zipfian, Theta: 0.99},
+	f := generate(t, Spec{Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: 100_000, Fresh: 100_000,
+		Order: Order{Distribution: Zipfian, Theta: 0.99},
 		Sizes: []Size{{100, 1}}, Threads: 2, Seed: 5})
 	keys := f.ChooseKeys(256, 5)
 	if len(keys) != 256 || !slices.IsSorted(keys) {
@@ -49,10 +50,12 @@ func TestChosenKeysAreHotAndUniform(t *testing.T) {
 // In a small load each key has more than an even part of the sample: as many are taken as fit.
 func TestAUniformSmallLoadIsSampledUpToTheBound(t *testing.T) {
 	for _, records := range []uint64{100, 500, 2000} {
-		f := generate(t, Spec{Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: records, Fresh: records, Order: Order{Distribution: Uniform},
+		f := generate(t, Spec{Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: records, Fresh: records,
+			Order: Order{Distribution: Uniform},
 			Sizes: []Size{{100, 1}}, Threads: 2, Seed: 5})
 		keys := len(f.ChooseKeys(256, 5))
-		if share := float64(keys) / float64(records); share < 0.8*4*sampleShare || share > 1.2*4*sampleShare+1/float64(records) {
+		if share := float64(keys) / float64(records); share < 0.8*4*sampleShare ||
+			share > 1.2*4*sampleShare+1/float64(records) {
 			t.Errorf("%d of %d keys", keys, records)
 		}
 	}
@@ -60,12 +63,14 @@ func TestAUniformSmallLoadIsSampledUpToTheBound(t *testing.T) {
 
 func TestRecordedBatchesAndWhatIsLeftOut(t *testing.T) {
 	for name, mix := range map[string][]Share{"reads alone": {{Read, 1}}, "inserts alone": {{Insert, 1}}} {
-		f := generate(t, Spec{Mix: mix, Records: 100, Fresh: 100, Order: Order{Distribution: Uniform}, Sizes: []Size{{100, 1}}, Threads: 1, Seed: 1})
+		f := generate(t, Spec{Mix: mix, Records: 100, Fresh: 100, Order: Order{Distribution: Uniform},
+			Sizes: []Size{{100, 1}}, Threads: 1, Seed: 1})
 		if keys := f.ChooseKeys(16, 1); len(keys) != 0 {
 			t.Errorf("%s: %d keys, though nothing overwrites any", name, len(keys))
 		}
 	}
-	f := generate(t, Spec{Mix: []Share{{Update, 1}, {Insert, 1}, {Scan, 1}}, Records: 100, Fresh: 100, Order: Order{Distribution: Uniform},
+	f := generate(t, Spec{Mix: []Share{{Update, 1}, {Insert, 1}, {Scan, 1}}, Records: 100, Fresh: 100,
+		Order: Order{Distribution: Uniform},
 		Sizes: []Size{{100, 1}}, Scan: ScanLengths{Min: 1, Max: 2}, Batch: 10, Threads: 1, Seed: 1})
 	f.RecordKeys(f.ChooseKeys(16, 1))
 	batches, members, head := 0, 0, Entry(0)

@@ -50,7 +50,8 @@ type replayed struct {
 }
 
 func newReplayed(g *generator) (*replayed, error) {
-	r := &replayed{generator: g, nearest: recording.NewNearest(g.Replay.Bytes), keys: recording.NewNumbering(), sizes: newRandom(g.Seed, 0, purposeSizes)}
+	r := &replayed{generator: g, nearest: recording.NewNearest(g.Replay.Bytes), keys: recording.NewNumbering(),
+		sizes: newRandom(g.Seed, 0, purposeSizes)}
 	for _, bytes := range g.Replay.Bytes {
 		class, err := g.class(uint32(bytes))
 		if err != nil {

@@ -35,12 +35,15 @@ func recorded(t *testing.T, n, keys int) (*trace.Replay, *recording.Summary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &trace.Replay{Selection: s, Requests: sum.Requests, Keys: sum.Keys, Bytes: sum.Sizes, Speed: 2, Loops: 1, SpanNS: uint64(sum.DurationNS)}, sum
+	return &trace.Replay{Selection: s, Requests: sum.Requests, Keys: sum.Keys, Bytes: sum.Sizes, Speed: 2, Loops: 1,
+		SpanNS: uint64(sum.DurationNS)}, sum
 }
 
 func replaySpec(r *trace.Replay, threads int) trace.Spec {
-	s := trace.Spec{Replay: r, Records: r.Keys, Fresh: r.Keys, Order: trace.Order{Distribution: trace.Recorded}, Threads: threads, Seed: 1,
-		Mix: []trace.Share{{Operation: trace.Read, Weight: 8}, {Operation: trace.Upsert, Weight: 1}, {Operation: trace.Delete, Weight: 1}}, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}}
+	s := trace.Spec{Replay: r, Records: r.Keys, Fresh: r.Keys, Order: trace.Order{Distribution: trace.Recorded},
+		Threads: threads, Seed: 1,
+		Mix: []trace.Share{{Operation: trace.Read, Weight: 8}, {Operation: trace.Upsert, Weight: 1},
+			{Operation: trace.Delete, Weight: 1}}, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}}
 	if r.Speed > 0 {
 		s.Rate = 1e5 * r.Speed
 	}
@@ -105,14 +108,16 @@ func TestReplayLoopsAndEnds(t *testing.T) {
 		t.Errorf("%d entries in half of the time", f.Threads[0].Limit)
 	}
 	r.Speed, r.Loops = 0, 1
-	if f, err = trace.Generate(replaySpec(r, 4)); err != nil || f.Flags&trace.FlagDue != 0 || f.Threads[3].Limit != 250 {
+	if f, err = trace.Generate(replaySpec(r, 4)); err != nil || f.Flags&trace.FlagDue != 0 ||
+		f.Threads[3].Limit != 250 {
 		t.Errorf("closed: %v", err)
 	}
 }
 
 func TestReplayLoadsKeysAsLongAsRecorded(t *testing.T) {
 	r, _ := recorded(t, 5000, 300)
-	f, err := trace.Generate(trace.Spec{Load: true, Replay: r, Records: r.Keys + 10, Fresh: r.Keys + 10, Order: trace.Order{Distribution: trace.Sequential},
+	f, err := trace.Generate(trace.Spec{Load: true, Replay: r, Records: r.Keys + 10, Fresh: r.Keys + 10,
+		Order:   trace.Order{Distribution: trace.Sequential},
 		Threads: 2, Seed: 1, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}})
 	if err != nil {
 		t.Fatal(err)

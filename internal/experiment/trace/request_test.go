@@ -12,7 +12,8 @@ func requests() *File {
 	f := &File{Groups: 1, Operations: []Operation{Read, Update, Request}, Threads: make([]Thread, 1)}
 	f.Amounts[0], f.Amounts[1], f.Amounts[2] = 300, 3, 1
 	f.Threads[0] = Thread{Entries: []Entry{
-		MakeEntry(Update, 7, 0, false), MakeEntry(Read, 7, 0, false), MakeEntry(Update, 7, 0, false), MakeEntry(Request, 7, 1, false),
+		MakeEntry(Update, 7, 0, false), MakeEntry(Read, 7, 0, false), MakeEntry(Update, 7, 0, false),
+		MakeEntry(Request, 7, 1, false),
 		MakeEntry(Read, 9, 0, true), MakeEntry(Request, 9, 2, true),
 	}, Stride: 10, Limit: 10}
 	return f

@@ -8,7 +8,8 @@ import (
 
 func TestTimed(t *testing.T) {
 	head := func(o Operation) Entry { return MakeEntry(o, 1, 0, false) }
-	thread := Thread{Entries: []Entry{head(Read), head(Batch), head(Insert).Member(), head(Insert).Member(), head(Update)}}
+	thread := Thread{Entries: []Entry{head(Read), head(Batch), head(Insert).Member(), head(Insert).Member(),
+		head(Update)}}
 	const every, operations = 7, 300_000
 	seen := map[Operation]uint64{}
 	kinds := []Operation{Read, Batch, Update}
@@ -41,7 +42,8 @@ func TestTimed(t *testing.T) {
 }
 
 func TestSampledIsRefused(t *testing.T) {
-	spec := Spec{Records: 10, Fresh: 10, Threads: 1, Mix: []Share{{Read, 1}}, Order: Order{Distribution: Uniform}, Limit: 100}
+	spec := Spec{Records: 10, Fresh: 10, Threads: 1, Mix: []Share{{Read, 1}}, Order: Order{Distribution: Uniform},
+		Limit: 100}
 	for name, change := range map[string]func(*Spec){
 		"none":          func(s *Spec) { s.TimedEvery = 1 },
 		"too few":       func(s *Spec) { s.TimedEvery = TimedEveryMax + 1 },

@@ -194,7 +194,8 @@ func (l *Load) line(from, to time.Duration, fromRate, toRate float64) {
 	if to <= from {
 		return
 	}
-	l.pieces = append(l.pieces, piece{at: from.Seconds(), seconds: (to - from).Seconds(), from: fromRate, to: toRate, before: l.Total()})
+	l.pieces = append(l.pieces, piece{at: from.Seconds(), seconds: (to - from).Seconds(), from: fromRate,
+		to: toRate, before: l.Total()})
 }
 
 // Total returns how many operations are due in all; what is left of one is not.

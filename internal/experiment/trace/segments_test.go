@@ -64,7 +64,8 @@ func integral(rate func(float64) float64, from, to float64) (sum float64) {
 }
 
 func loadSpec(segments []Segment) Spec {
-	return Spec{Mix: []Share{{Read, 1}}, Records: 1000, Fresh: 1000, Order: Order{Distribution: Uniform}, Threads: 4, Seed: 7, Rate: 1, Segments: segments}
+	return Spec{Mix: []Share{{Read, 1}}, Records: 1000, Fresh: 1000, Order: Order{Distribution: Uniform},
+		Threads: 4, Seed: 7, Rate: 1, Segments: segments}
 }
 
 // allDue returns when each operation of a trace is due, in order.
@@ -105,7 +106,8 @@ func TestLoadOverTimeIsExactInEachSecond(t *testing.T) {
 							t.Errorf("%g to %g s: %g operations are due, %.1f were asked for", from, to, sent, asked)
 						}
 					}
-					if asked := integral(c.rate, 0, cuts[len(cuts)-1]); math.Abs(float64(len(due))-asked) > max(1.01, 0.0001*asked) {
+					if asked := integral(c.rate, 0,
+						cuts[len(cuts)-1]); math.Abs(float64(len(due))-asked) > max(1.01, 0.0001*asked) {
 						t.Errorf("%d operations in all, %.1f were asked for", len(due), asked)
 					}
 				})

@@ -13,7 +13,8 @@ import (
 func (f *File) Digest(from, to int) string {
 	h := sha256.New()
 	word := func(w uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, w)) }
-	for _, w := range []uint64{uint64(f.Flags), uint64(f.Groups), f.Seed, uint64(len(f.Threads)), uint64(from), uint64(to), uint64(len(f.Operations))} {
+	for _, w := range []uint64{uint64(f.Flags), uint64(f.Groups), f.Seed, uint64(len(f.Threads)), uint64(from),
+		uint64(to), uint64(len(f.Operations))} {
 		word(w)
 	}
 	for slot, o := range f.Operations {
@@ -25,7 +26,8 @@ func (f *File) Digest(from, to int) string {
 	}
 	for i := from; i < to; i++ {
 		t := &f.Threads[i]
-		for _, w := range []uint64{t.Stride, t.LapNS, uint64(t.Group), uint64(t.Endpoint), t.Limit, t.FromNS, t.UntilNS, uint64(len(t.Entries)), uint64(len(t.times()))} {
+		for _, w := range []uint64{t.Stride, t.LapNS, uint64(t.Group), uint64(t.Endpoint), t.Limit, t.FromNS,
+			t.UntilNS, uint64(len(t.Entries)), uint64(len(t.times()))} {
 			word(w)
 		}
 		writeWords(h, t.Entries)

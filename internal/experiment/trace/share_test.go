@@ -9,8 +9,10 @@ import (
 // A machine that has the specs alone makes the same operations.
 func TestASpecThatTravelledMakesTheSameTrace(t *testing.T) {
 	specs := []Spec{
-		{Mix: []Share{{Read, 3}, {Update, 1}, {Insert, 1}}, Records: 1000, Fresh: 1000, Threads: 4, Seed: 3, Order: Order{Distribution: Zipfian, Theta: 0.99}, Sizes: []Size{{100, 1}}},
-		{Mix: []Share{{Upsert, 1}}, Records: 1000, Fresh: 1000, Threads: 2, Seed: 4, Order: Order{Distribution: Uniform}, Sizes: []Size{{10, 1}, {20, 2}}, Rate: 100,
+		{Mix: []Share{{Read, 3}, {Update, 1}, {Insert, 1}}, Records: 1000, Fresh: 1000, Threads: 4, Seed: 3,
+			Order: Order{Distribution: Zipfian, Theta: 0.99}, Sizes: []Size{{100, 1}}},
+		{Mix: []Share{{Upsert, 1}}, Records: 1000, Fresh: 1000, Threads: 2, Seed: 4,
+			Order: Order{Distribution: Uniform}, Sizes: []Size{{10, 1}, {20, 2}}, Rate: 100,
 			Stopped: func() error { return nil }},
 	}
 	here, err := Generate(specs...)

@@ -11,7 +11,8 @@ func asking(t *testing.T) *File {
 	f := &File{Groups: 1, Threads: make([]Thread, 1)}
 	f.Amounts[0], f.Amounts[1] = 4, 2
 	f.Threads[0].Entries = []Entry{
-		MakeEntry(Read, 1, 9, false), MakeEntry(Query, 1, 0, false), MakeEntry(Count, 5, 0, false), MakeEntry(Query, 7, 1, false),
+		MakeEntry(Read, 1, 9, false), MakeEntry(Query, 1, 0, false), MakeEntry(Count, 5, 0, false), MakeEntry(Query,
+			7, 1, false),
 		MakeEntry(Query, 8, 0, false),
 	}
 	if err := f.ListSlots(); err != nil {
@@ -30,7 +31,8 @@ func TestSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Operation{Read, Query, Query, Count}; !slices.Equal(got.Operations, want) || !slices.Equal(got.Queries, []uint8{0, 2, 4, 4}) {
+	if want := []Operation{Read, Query, Query, Count}; !slices.Equal(got.Operations, want) ||
+		!slices.Equal(got.Queries, []uint8{0, 2, 4, 4}) {
 		t.Fatalf("slots %v of queries %v", got.Operations, got.Queries)
 	}
 	slots := got.Slots()

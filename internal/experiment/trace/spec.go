@@ -62,7 +62,9 @@ type Spec struct {
 	// Segments are a rate that changes over time, from the group's begin on; Rate is then their mean.
 	// They end the group's operations, and no thread laps.
 	Segments []Segment `json:",omitempty"`
-	EndNS    uint64    // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
+	// open load: operations due so long after the group's begin, or later, are not done; 0: no such
+	// end
+	EndNS uint64
 
 	// ThinkNS is for how long a thread of closed load pauses before each operation, on average; 0: not at all.
 	// Exponential: as long as independent users think, and otherwise always as long.
@@ -280,13 +282,17 @@ func (s *Spec) checkOperations() error {
 	if (has[Delete] || has[DeleteQuery] || s.Deleted) && has[Update] {
 		return errors.New("update says that the key exists, but keys are deleted here: say upsert instead")
 	}
-	if s.Order.Distribution == Counting && slices.ContainsFunc(s.Mix, func(m Share) bool { return m.Weight > 0 && m.Operation != Upsert }) {
+	if s.Order.Distribution == Counting && slices.ContainsFunc(s.Mix, func(m Share) bool {
+		return m.Weight > 0 &&
+			m.Operation != Upsert
+	}) {
 		return errors.New("order counting writes the same new keys from all threads: its mix is upsert alone")
 	}
 	needsRecords := false
 	for code := range has {
 		o := Operation(code)
-		needsRecords = needsRecords || has[code] && !o.isFresh() && s.Order.Distribution != Counting && !s.isFreshRequest()
+		needsRecords = needsRecords || has[code] && !o.isFresh() && s.Order.Distribution != Counting &&
+			!s.isFreshRequest()
 		if has[code] && (o.Puts() || o == Read && s.Fill) {
 			if err := checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight }); err != nil {
 				return err

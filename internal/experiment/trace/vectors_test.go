@@ -56,12 +56,14 @@ func TestFileVectors(t *testing.T) {
 	for _, v := range list {
 		want := &File{Flags: v.Trace.Flags, Groups: v.Trace.Groups, Seed: uint64(v.Trace.Seed)}
 		for slot, code := range v.Trace.Operations {
-			want.Operations, want.Queries = append(want.Operations, Operation(code)), append(want.Queries, uint8(v.Trace.Queries[slot]))
+			want.Operations, want.Queries = append(want.Operations, Operation(code)), append(want.Queries,
+				uint8(v.Trace.Queries[slot]))
 		}
 		copy(want.Amounts[:], v.Trace.Amounts)
 		for _, thread := range v.Trace.Threads {
 			made := Thread{
-				Due: thread.Due, Stride: thread.Stride, Limit: thread.Limit, LapNS: thread.LapNS, Group: thread.Group, Endpoint: thread.Endpoint,
+				Due: thread.Due, Stride: thread.Stride, Limit: thread.Limit, LapNS: thread.LapNS,
+				Group: thread.Group, Endpoint: thread.Endpoint,
 				FromNS: thread.FromNS, UntilNS: thread.UntilNS,
 			}
 			for _, e := range thread.Entries {
@@ -104,7 +106,8 @@ func TestEntryFields(t *testing.T) {
 	if e != 0x2affffffffffffff || e.Member() != 0x6affffffffffffff {
 		t.Errorf("packed as %#x, member %#x", uint64(e), uint64(e.Member()))
 	}
-	if e.Operation() != Add || e.Index() != 1<<48-1 || e.SizeClass() != 255 || !e.Grows() || e.IsMember() || !e.Member().IsMember() ||
+	if e.Operation() != Add || e.Index() != 1<<48-1 || e.SizeClass() != 255 || !e.Grows() || e.IsMember() ||
+		!e.Member().IsMember() ||
 		e.IsRecorded() || !e.Record().IsRecorded() || e.Record() != 0xaaffffffffffffff {
 		t.Error("an entry's fields do not come back")
 	}

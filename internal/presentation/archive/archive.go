@@ -148,7 +148,8 @@ func (a *Archive) Add(e Entry) (replaced bool, err error) {
 		}
 		replaced = n > 0
 		_, err = tx.Exec(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.ID, e.Name, e.About, e.Experiment, e.Machine,
-			e.Created.UnixNano(), e.Code, e.CodeAt.UnixNano(), e.Seconds, e.Directory, page, pageSum, e.sum(pageSum), e.Assay)
+			e.Created.UnixNano(), e.Code, e.CodeAt.UnixNano(), e.Seconds, e.Directory, page, pageSum,
+			e.sum(pageSum), e.Assay)
 		if err != nil {
 			return err
 		}
@@ -157,7 +158,8 @@ func (a *Archive) Add(e Entry) (replaced bool, err error) {
 			return err
 		}
 		for _, f := range e.Figures {
-			if _, err := insert.Exec(e.ID, f.Class, f.Cell, f.Phase, f.Arm, f.Metric, f.Version, f.Value, f.Low, f.High); err != nil {
+			if _, err := insert.Exec(e.ID, f.Class, f.Cell, f.Phase, f.Arm, f.Metric, f.Version, f.Value, f.Low,
+				f.High); err != nil {
 				return fmt.Errorf("%s of %s in %s: %w", f.Metric, f.Arm, f.Phase, err)
 			}
 		}
@@ -205,7 +207,8 @@ func runsOf(from queries, where string, args ...any) (list []Entry, err error) {
 	for rows.Next() {
 		var e Entry
 		var created, at int64
-		if err := rows.Scan(&e.ID, &e.Name, &e.About, &e.Experiment, &e.Machine, &created, &e.Code, &at, &e.Seconds, &e.Directory, &e.pageSum, &e.kept, &e.Assay); err != nil {
+		if err := rows.Scan(&e.ID, &e.Name, &e.About, &e.Experiment, &e.Machine, &created, &e.Code, &at, &e.Seconds,
+			&e.Directory, &e.pageSum, &e.kept, &e.Assay); err != nil {
 			return nil, err
 		}
 		e.Created, e.CodeAt = time.Unix(0, created).UTC(), time.Unix(0, at).UTC()
@@ -230,7 +233,8 @@ func figuresOf(from queries, run string) (list []Figure, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var f Figure
-		if err := rows.Scan(&f.Class, &f.Cell, &f.Phase, &f.Arm, &f.Metric, &f.Version, &f.Value, &f.Low, &f.High); err != nil {
+		if err := rows.Scan(&f.Class, &f.Cell, &f.Phase, &f.Arm, &f.Metric, &f.Version, &f.Value, &f.Low,
+			&f.High); err != nil {
 			return nil, err
 		}
 		list = append(list, f)

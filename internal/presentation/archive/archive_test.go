@@ -64,7 +64,8 @@ func TestRunsOfOneExperimentAndMachineAreASeries(t *testing.T) {
 		t.Fatalf("%d runs, %d points, %d series", len(g.Runs), len(g.Points), len(g.Series))
 	}
 	values := g.Series[0].Values
-	if math.Abs(values[0].Value-200) > 1e-9 || values[0].Runs != 2 || values[1] != nil || values[2].Value != 400 || !g.Series[0].TooShort {
+	if math.Abs(values[0].Value-200) > 1e-9 || values[0].Runs != 2 || values[1] != nil || values[2].Value != 400 ||
+		!g.Series[0].TooShort {
 		t.Errorf("values %+v, too short %v", values, g.Series[0].TooShort)
 	}
 }

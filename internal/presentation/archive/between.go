@@ -88,7 +88,8 @@ func movedBetween(a, b []Figure) (moved float64, known bool) {
 	n := 0
 	for _, f := range a {
 		at := slices.IndexFunc(b, func(o Figure) bool {
-			return o.Class == f.Class && o.Cell == f.Cell && o.Phase == f.Phase && o.Arm == f.Arm && o.Version == f.Version
+			return o.Class == f.Class && o.Cell == f.Cell && o.Phase == f.Phase && o.Arm == f.Arm &&
+				o.Version == f.Version
 		})
 		if at < 0 || f.Value <= 0 || b[at].Value <= 0 {
 			continue

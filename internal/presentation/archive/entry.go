@@ -69,7 +69,8 @@ func (e *Entry) addRow(t *model.Table, row *model.Row, versions map[string]strin
 		return
 	}
 	add := func(metric string, value float64, low, high *float64) {
-		e.Figures = append(e.Figures, Figure{t.Class, t.Label, t.Phase, row.Arm, metric, versions[row.Arm], value, low, high})
+		e.Figures = append(e.Figures, Figure{t.Class, t.Label, t.Phase, row.Arm, metric, versions[row.Arm], value,
+			low, high})
 	}
 	if row.Rate != nil && !t.Open {
 		add("rate", row.Rate.Value, row.Rate.Low, row.Rate.High)

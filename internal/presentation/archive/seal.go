@@ -24,7 +24,8 @@ func (e *Entry) sum(pageSum string) string {
 	sealed.Created, sealed.CodeAt = e.Created.UTC(), e.CodeAt.UTC()
 	figures := slices.Clone(e.Figures)
 	slices.SortFunc(figures, func(a, b Figure) int {
-		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Cell, b.Cell), strings.Compare(a.Phase, b.Phase),
+		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Cell, b.Cell), strings.Compare(a.Phase,
+			b.Phase),
 			strings.Compare(a.Arm, b.Arm), strings.Compare(a.Metric, b.Metric))
 	})
 	text, err := json.Marshal(struct {

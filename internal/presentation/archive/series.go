@@ -70,8 +70,10 @@ func (a *Archive) Groups() ([]Group, error) {
 	var groups []Group
 	for _, run := range runs {
 		last := len(groups) - 1
-		if last < 0 || groups[last].Experiment != run.Experiment || groups[last].Machine != run.Machine || groups[last].Name != run.Name {
-			groups = append(groups, Group{Name: run.Name, About: run.About, Experiment: run.Experiment, Machine: run.Machine})
+		if last < 0 || groups[last].Experiment != run.Experiment || groups[last].Machine != run.Machine ||
+			groups[last].Name != run.Name {
+			groups = append(groups, Group{Name: run.Name, About: run.About, Experiment: run.Experiment,
+				Machine: run.Machine})
 			last++
 		}
 		groups[last].Runs = append(groups[last].Runs, run)
@@ -119,7 +121,8 @@ func (a *Archive) fill(g *Group) error {
 		}
 	}
 	for k, points := range kept {
-		s := Series{Class: k.class, Cell: k.cell, Phase: k.phase, Arm: k.arm, Metric: k.metric, Values: make([]*Value, len(g.Points))}
+		s := Series{Class: k.class, Cell: k.cell, Phase: k.phase, Arm: k.arm, Metric: k.metric,
+			Values: make([]*Value, len(g.Points))}
 		for i, figures := range points {
 			s.Values[i] = valueOf(figures)
 		}
@@ -127,7 +130,8 @@ func (a *Archive) fill(g *Group) error {
 	}
 	metrics := []string{"rate", "p50", "p99", "p99.9", "memory", "disk"}
 	slices.SortFunc(g.Series, func(a, b Series) int {
-		return cmp.Or(cmp.Compare(slices.Index(metrics, a.Metric), slices.Index(metrics, b.Metric)), -cmp.Compare(a.Class, b.Class),
+		return cmp.Or(cmp.Compare(slices.Index(metrics, a.Metric), slices.Index(metrics, b.Metric)),
+			-cmp.Compare(a.Class, b.Class),
 			cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Arm, b.Arm))
 	})
 	return nil

@@ -35,7 +35,8 @@ func Tell(g *Group, series []Series) (list []Told) {
 					Last: Short(g.Points[c.Last].Code), At: Short(g.Points[c.At].Code), Assay: c.Assay})
 			}
 			of := &params[n]
-			of.Metrics, of.Before, of.After = append(of.Metrics, s.Metric), append(of.Before, c.Before), append(of.After, c.After)
+			of.Metrics, of.Before, of.After = append(of.Metrics, s.Metric), append(of.Before,
+				c.Before), append(of.After, c.After)
 		}
 	}
 	for i := range list {
@@ -55,5 +56,6 @@ func Short(code string) string {
 // SpanText says what a group holds: "60 runs, 60 points, 1 Jan to 1 Mar 2026, on …".
 func SpanText(g *Group) string {
 	days := []string{g.Runs[0].CodeAt.Format("2 Jan 2006"), g.Runs[len(g.Runs)-1].CodeAt.Format("2 Jan 2006")}
-	return finding.Text(finding.New(finding.SpanParams{Runs: len(g.Runs), Points: len(g.Points), Days: slices.Compact(days), Machine: g.Machine}))
+	return finding.Text(finding.New(finding.SpanParams{Runs: len(g.Runs), Points: len(g.Points),
+		Days: slices.Compact(days), Machine: g.Machine}))
 }

@@ -109,7 +109,9 @@ func All(t *model.Table) []Column {
 	columns = append(columns, underWay...)
 	columns = append(columns, replayed...)
 	for _, q := range quantiles {
-		columns = append(columns, Column{Name: q.name, Head: finding.HeadOf(finding.LatencyColumnParams{Quantile: format.Quantile(q.q), OneIn: oneIn(t)}), In: q.in, Drop: q.drop,
+		columns = append(columns, Column{Name: q.name,
+			Head: finding.HeadOf(finding.LatencyColumnParams{Quantile: format.Quantile(q.q), OneIn: oneIn(t)}),
+			In:   q.in, Drop: q.drop,
 			Of: func(l *Line) Cell { return latency(l.Latencies, q.q) }})
 	}
 	columns = append(columns,
@@ -204,7 +206,8 @@ var resources = []Column{
 		Of: of(func(l *Line) *float64 { return l.WriteAmplification }, format.Factor)},
 	{Head: finding.HeadOf(finding.ColumnDrained), In: Resources, Drop: 6, Of: drained},
 	{Name: "cpu_ns_per_op", Head: finding.HeadOf(finding.ColumnCPU), In: Resources, Drop: 3, Of: of(cpu, format.Latency)},
-	{Head: finding.HeadOf(finding.ColumnHarness), In: Resources, Drop: 5, Of: of(func(l *Line) *float64 { return l.HarnessShare }, format.Percent)},
+	{Head: finding.HeadOf(finding.ColumnHarness), In: Resources, Drop: 5,
+		Of: of(func(l *Line) *float64 { return l.HarnessShare }, format.Percent)},
 	{Name: "alloc_bytes_per_op", Head: finding.HeadOf(finding.ColumnAllocBytes), In: Resources, Drop: 4,
 		Of: of(func(l *Line) *float64 { return l.AllocBytes }, perOperation("B"))},
 	{Name: "allocs_per_op", Head: finding.HeadOf(finding.ColumnAllocs), In: Resources, Drop: 4,
@@ -248,9 +251,12 @@ func rateHead(t *model.Table) func(finding.Code) finding.Head {
 func course(t *model.Table) []Column {
 	rate := rateHead(t)
 	return []Column{
-		{Head: finding.HeadOf(finding.ColumnCourse), In: Course, Left: true, Of: func(l *Line) Cell { return Cell{Text: l.Course.Kind} }},
-		{Head: rate(finding.ColumnEarly), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Early }, format.Number)},
-		{Head: rate(finding.ColumnLate), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Late }, format.Number)},
+		{Head: finding.HeadOf(finding.ColumnCourse), In: Course, Left: true,
+			Of: func(l *Line) Cell { return Cell{Text: l.Course.Kind} }},
+		{Head: rate(finding.ColumnEarly), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Early },
+			format.Number)},
+		{Head: rate(finding.ColumnLate), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Late },
+			format.Number)},
 		{Head: finding.HeadOf(finding.ColumnBrokeRecords), In: Course,
 			Of: of(func(l *Line) *float64 { return l.Course.BrokeAt }, format.Number)},
 		{Head: finding.HeadOf(finding.ColumnBrokeTime), In: Course, Drop: 2,
@@ -259,7 +265,8 @@ func course(t *model.Table) []Column {
 			Of: of(func(l *Line) *float64 { return l.Course.Reached }, format.Number)},
 		{Head: finding.HeadOf(finding.ColumnWith), In: Course, Drop: 1, Left: true,
 			Of: func(l *Line) Cell { return Cell{Text: format.ListMax(format.ResourceWords(l.Course.With), withMax)} }},
-		{Head: finding.HeadOf(finding.ColumnBlocks), In: Course, Drop: 4, Of: func(l *Line) Cell { return whole(uint64(l.Course.Blocks)) }},
+		{Head: finding.HeadOf(finding.ColumnBlocks), In: Course, Drop: 4,
+			Of: func(l *Line) Cell { return whole(uint64(l.Course.Blocks)) }},
 	}
 }
 
@@ -302,7 +309,8 @@ func KindLines(t *model.Table) (lines []*Line) {
 
 // OfKind is one kind of a row's operations: of the row's figures it has counts and latencies alone.
 func OfKind(t *model.Table, r *model.Row, k *model.Kind) *Line {
-	return &Line{Table: t, Kind: k, Row: &model.Row{Arm: r.Arm, Role: r.Role, How: r.How, Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters},
+	return &Line{Table: t, Kind: k, Row: &model.Row{Arm: r.Arm, Role: r.Role, How: r.How,
+		Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters},
 		Reasons: r.Reasons, Latencies: k.Latencies, Figures: model.Figures{Outcomes: k.Outcomes, Plans: r.PlansOf(k)}}}
 }
 

@@ -88,8 +88,10 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 		told.Rows = append(told.Rows, ComparisonRow{Outcome: r.Outcome, Ratio: r.Ratio, Cells: []string{r.Phase + " " + r.Cell, format.CleanMax(r.Arm, 40), r.Metric,
 			old, figureOf(r.Metric, r.Values[last].Value), ratio, interval, finding.Text(r.Why)}})
 		for _, change := range r.Changes {
-			told.Changes = append(told.Changes, finding.Text(finding.New(finding.ComparedChangeParams{Metric: r.Metric, Arm: r.Arm, Phase: r.Phase,
-				Before: figureOf(r.Metric, change.Before), Since: side(c, change.Side), After: figureOf(r.Metric, change.After)})))
+			told.Changes = append(told.Changes,
+				finding.Text(finding.New(finding.ComparedChangeParams{Metric: r.Metric, Arm: r.Arm, Phase: r.Phase,
+					Before: figureOf(r.Metric, change.Before), Since: side(c, change.Side), After: figureOf(r.Metric,
+						change.After)})))
 		}
 	}
 	if more := len(c.Rows) - len(told.Rows); more > 0 {

@@ -38,7 +38,8 @@ var afterwards = []Column{
 func wholeNumber(n float64) string { return format.Count(uint64(max(n, 0) + 0.5)) }
 
 // ofLoad is a column of segments, and where band is not nil of rates too.
-func ofLoad(name string, heading finding.Bare, in Grid, drop int, stretch func(*model.Stretch) *float64, band func(*model.Band) *float64,
+func ofLoad(name string, heading finding.Bare, in Grid, drop int, stretch func(*model.Stretch) *float64,
+	band func(*model.Band) *float64,
 	write func(float64) string) Column {
 	return Column{Name: name, Head: finding.HeadOf(heading), In: in, Drop: drop, Of: func(l *Line) Cell {
 		switch {

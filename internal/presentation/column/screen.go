@@ -71,7 +71,10 @@ func beside(r *model.Result, s *model.Section, table string) (parts []Part) {
 	t := &r.Tables[at]
 	var lines []*Line
 	for _, row := range s.Rows {
-		found := slices.IndexFunc(t.Rows, func(of model.Row) bool { return of.Arm == row.Arm && of.Standing != model.Reference })
+		found := slices.IndexFunc(t.Rows, func(of model.Row) bool {
+			return of.Arm == row.Arm &&
+				of.Standing != model.Reference
+		})
 		line := &Line{Table: t, Row: &model.Row{}}
 		if found >= 0 {
 			line.Row = &t.Rows[found]

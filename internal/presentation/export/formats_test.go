@@ -44,7 +44,8 @@ func TestEachFormat_writes_no_control_character(t *testing.T) {
 	}
 	for format, out := range written {
 		bad := func(c rune) bool {
-			return unicode.IsControl(c) && c != '\n' && c != '\t' && c != '\r' || unicode.Is(unicode.Bidi_Control, c) || c == 0x2028
+			return unicode.IsControl(c) && c != '\n' && c != '\t' && c != '\r' || unicode.Is(unicode.Bidi_Control,
+				c) || c == 0x2028
 		}
 		if at := strings.IndexFunc(out.String(), bad); at >= 0 {
 			t.Errorf("%s has %q", format, out.String()[max(0, at-60):min(at+8, out.Len())])

@@ -26,7 +26,8 @@ import (
 func HLog(w io.Writer, run *record.Run) error {
 	log := format.Shown(logOf(run.ByGroup()))
 	_, err := fmt.Fprintf(w, "#[Histogram log format version %s]\n#Assay run %s, experiment %s\n#[BaseTime: %s (seconds since epoch)]\n#[StartTime: %s (seconds since epoch), %s]\n%s\n",
-		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, log.Run, log.Experiment, epochSeconds(log.Base), epochSeconds(log.Base), log.Base.UTC().Format(time.RFC3339),
+		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, log.Run, log.Experiment, epochSeconds(log.Base),
+		epochSeconds(log.Base), log.Base.UTC().Format(time.RFC3339),
 		`"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"`)
 	if err == nil && log.TimedEvery > 0 {
 		_, err = fmt.Fprintf(w, "#[Latencies are of a sample: one operation in %d]\n", log.TimedEvery)
@@ -58,7 +59,8 @@ type interval struct {
 }
 
 func logOf(run *record.Run) *histogramLog {
-	log := &histogramLog{Run: run.Header.ID, Experiment: run.Header.Name, Base: run.Header.Created, TimedEvery: run.Experiment.TimedEvery}
+	log := &histogramLog{Run: run.Header.ID, Experiment: run.Header.Name, Base: run.Header.Created,
+		TimedEvery: run.Experiment.TimedEvery}
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]
 		if trial == nil {
@@ -97,7 +99,8 @@ func overTimeIn(tag string, begins time.Duration, phase *record.Phase) (all []in
 	for i := range phase.Intervals {
 		of := &phase.Intervals[i]
 		if phase.Measured && of.Response != nil && of.Response.Count() > 0 {
-			all = append(all, interval{Tag: tag, Begins: begins + time.Duration(of.FromNS), Length: time.Duration(of.ToNS - of.FromNS), Times: of.Response})
+			all = append(all, interval{Tag: tag, Begins: begins + time.Duration(of.FromNS),
+				Length: time.Duration(of.ToNS - of.FromNS), Times: of.Response})
 		}
 	}
 	return all

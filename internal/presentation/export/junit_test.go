@@ -47,7 +47,8 @@ func TestJUnit(t *testing.T) {
 				}
 			}
 		}
-		if read.Tests != with.tests || tests != with.tests || read.Failures != with.failures || read.Skipped != with.skipped || failed != with.fails {
+		if read.Tests != with.tests || tests != with.tests || read.Failures != with.failures ||
+			read.Skipped != with.skipped || failed != with.fails {
 			t.Errorf("%d tests, %d failures, %d skipped, failed %q; want %+v\n%s", read.Tests, read.Failures, read.Skipped, failed, with, out.String())
 		}
 		if strings.Contains(out.String(), "\x1b") {

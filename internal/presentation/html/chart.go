@@ -109,12 +109,18 @@ func (p page) Tangled(t model.Table) bool { return len(p.Drawn(t)) >= tangleMin 
 
 // Latency reports whether there is a latency to draw, and few enough stores to see theirs.
 func (p page) Latency(t model.Table) bool {
-	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Points) > 1 && r.Standing != model.Reference })
+	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool {
+		return len(r.Points) > 1 &&
+			r.Standing != model.Reference
+	})
 }
 
 // Spread reports whether distributions of latencies can be drawn.
 func (p page) Spread(t model.Table) bool {
-	return p.Latency(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Spread) > 1 && r.Standing != model.Reference })
+	return p.Latency(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool {
+		return len(r.Spread) > 1 &&
+			r.Standing != model.Reference
+	})
 }
 
 // Stored reports whether the number of records grew in a table's phase.
@@ -145,7 +151,10 @@ func (p page) TaskTimes(t model.Table) (every int) {
 
 // OverTime reports whether the rate of a table changes over time, for few enough stores to see theirs.
 func (p page) OverTime(t model.Table) bool {
-	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && r.Standing != model.Reference })
+	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool {
+		return r.OverTime != nil &&
+			r.Standing != model.Reference
+	})
 }
 
 // FromDue reports whether latencies of a table are from the due time: of open load, and of searches for a
@@ -156,13 +165,17 @@ func (p page) FromDue(t model.Table) bool {
 
 // Moments reports whether it is known what became of a rate over time.
 func (p page) Moments(t model.Table) bool {
-	return slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.OverTime != nil && len(r.OverTime.Moments) > 0 })
+	return slices.ContainsFunc(t.Rows, func(r model.Row) bool {
+		return r.OverTime != nil &&
+			len(r.OverTime.Moments) > 0
+	})
 }
 
 // Queued reports whether operations were due and not begun at some time.
 func (p page) Queued(t model.Table) bool {
 	return slices.ContainsFunc(t.Rows, func(r model.Row) bool {
-		return r.OverTime != nil && slices.ContainsFunc(r.OverTime.Moments, func(m model.Moment) bool { return m.Backlog > 0 })
+		return r.OverTime != nil && slices.ContainsFunc(r.OverTime.Moments,
+			func(m model.Moment) bool { return m.Backlog > 0 })
 	})
 }
 
@@ -177,7 +190,10 @@ func (p page) ByRate(t model.Table) bool {
 // has a chart with both.
 func (p page) WithOthers(t model.Table) (arms []string) {
 	for _, arm := range p.Drawn(t) {
-		if slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Arm == arm && s.Median && cameOrWent(s) }) {
+		if slices.ContainsFunc(t.Series, func(s model.Series) bool {
+			return s.Arm == arm && s.Median &&
+				cameOrWent(s)
+		}) {
 			arms = append(arms, arm)
 		}
 	}
@@ -204,7 +220,10 @@ func cameOrWent(s model.Series) bool {
 	}
 	from, until := s.At[0], s.At[len(s.At)-1]
 	slack := atOnce * (until - from)
-	return slices.ContainsFunc(s.Groups, func(g model.Clients) bool { return g.From > from+slack || g.Until < until-slack })
+	return slices.ContainsFunc(s.Groups, func(g model.Clients) bool {
+		return g.From > from+slack ||
+			g.Until < until-slack
+	})
 }
 
 // groupsOf returns what the chart of an arm's groups draws: its own rate first.
@@ -265,7 +284,10 @@ func (p page) leadOf() (l lead) {
 				}
 				of[c.Phase] = append(of[c.Phase], one)
 				l.Tail = l.Tail || one.Tail
-				l.Ranged = l.Ranged || slices.ContainsFunc(one.Bars, func(b bar) bool { return b.Track != nil && b.Track.Ranged })
+				l.Ranged = l.Ranged || slices.ContainsFunc(one.Bars, func(b bar) bool {
+					return b.Track != nil &&
+						b.Track.Ranged
+				})
 			}
 		}
 	}
@@ -315,7 +337,10 @@ func (p page) panelOf(s model.Section, column int) panel {
 		}
 		if table >= 0 {
 			rows := p.Tables[table].Rows
-			if at := slices.IndexFunc(rows, func(r model.Row) bool { return r.Arm == row.Arm && r.Standing != model.Reference }); at >= 0 {
+			if at := slices.IndexFunc(rows, func(r model.Row) bool {
+				return r.Arm == row.Arm &&
+					r.Standing != model.Reference
+			}); at >= 0 {
 				if p99 := rows[at].At(0.99); p99 != nil {
 					drawn.Tail, drawn.TailBar, one.Tail = format.Latency(*p99), &track{Bar: *p99}, true
 				}
@@ -393,7 +418,8 @@ func (p page) chartData() ([]byte, error) {
 		var table chartTable
 		for _, row := range t.Rows {
 			if row.Standing != model.Reference && len(row.Points) > 0 {
-				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked, row.Points, binsOf(row.Spread)})
+				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked,
+					row.Points, binsOf(row.Spread)})
 			}
 			if row.Standing != model.Reference && row.OverTime != nil {
 				table.Load = append(table.Load, loadOf(row.Arm, row.OverTime))
@@ -402,7 +428,10 @@ func (p page) chartData() ([]byte, error) {
 		arms, together := p.ArmsOf(t), p.WithOthers(t)
 		for _, s := range t.Series {
 			if slices.Contains(arms, s.Arm) {
-				aside := slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.Arm == s.Arm && r.Standing == model.Reference })
+				aside := slices.ContainsFunc(t.Rows, func(r model.Row) bool {
+					return r.Arm == s.Arm &&
+						r.Standing == model.Reference
+				})
 				table.Series = append(table.Series, seriesOf(s, aside))
 			}
 			if s.Median && slices.Contains(together, s.Arm) {

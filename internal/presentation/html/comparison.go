@@ -58,7 +58,8 @@ func Comparison(w io.Writer, c *column.Comparison) error {
 	at := func(ratio float64) float64 {
 		return math.Log(min(max(ratio, low), high)/low) / math.Log(high/low)
 	}
-	p := comparison{Comparison: c, Style: template.CSS(Style()), Old: c.Heads[column.ComparisonOld], New: cmp.Or(c.Run, c.Heads[column.ComparisonNew]),
+	p := comparison{Comparison: c, Style: template.CSS(Style()), Old: c.Heads[column.ComparisonOld],
+		New:  cmp.Or(c.Run, c.Heads[column.ComparisonNew]),
 		Axis: format.Interval(low, high), One: at(1)}
 	for _, row := range c.Rows {
 		bar := comparedRow{ComparisonRow: row, Class: comparedClass[row.Outcome]}

@@ -15,7 +15,8 @@ import (
 	"assay/internal/testkit/hostile"
 )
 
-func compared(row func(arm, metric string, old, new, low, high float64, outcome compare.Outcome) compare.ComparisonRow) string {
+func compared(row func(arm, metric string, old, new, low, high float64,
+	outcome compare.Outcome) compare.ComparisonRow) string {
 	c := &compare.Comparison{Sides: []string{"runs/before", "runs/after"}, Outcome: compare.Regression,
 		Verdict: finding.New(finding.CompareRegressionParams{Worse: 1, Of: 4, Places: []string{"rate of elm in put (D1)"}}),
 		Rows: []compare.ComparisonRow{
@@ -38,9 +39,11 @@ func compared(row func(arm, metric string, old, new, low, high float64, outcome 
 // Each ratio's interval stands where its numbers say, on an axis that holds 1, on a wide screen and on
 // a phone; the page asks for nothing and runs no script.
 func TestComparisonInABrowser(t *testing.T) {
-	html := compared(func(arm, metric string, old, new, low, high float64, outcome compare.Outcome) compare.ComparisonRow {
+	html := compared(func(arm, metric string, old, new, low, high float64,
+		outcome compare.Outcome) compare.ComparisonRow {
 		return compare.ComparisonRow{Arm: arm, Cell: "D1", Class: "D1", Phase: "put", Metric: metric, Outcome: outcome, Why: finding.Message{Code: "compare-figure worse", Params: finding.Params{"margin": 0.1}},
-			Values: []model.Estimate{{Value: old}, {Value: new}}, Ratio: &model.Ratio{Estimate: model.Estimate{Value: new / old, Low: &low, High: &high}}}
+			Values: []model.Estimate{{Value: old}, {Value: new}},
+			Ratio:  &model.Ratio{Estimate: model.Estimate{Value: new / old, Low: &low, High: &high}}}
 	})
 	if strings.Contains(html, "<script") || strings.Contains(html, "\x1b") {
 		t.Error("the page has a script, or a terminal escape")

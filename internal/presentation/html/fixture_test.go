@@ -123,13 +123,15 @@ func (s shape) addClass(r *model.Result, draw *rand.Rand, c int, class string) {
 			cells := &section.Rows[i].Cells
 			switch {
 			case s.falls && p == 0:
-				*cells = append(*cells, model.SectionCell{Value: row.Course.Early, Ranked: true}, model.SectionCell{Value: row.Course.Late},
+				*cells = append(*cells, model.SectionCell{Value: row.Course.Early, Ranked: true},
+					model.SectionCell{Value: row.Course.Late},
 					model.SectionCell{Value: row.Course.BrokeAt}, model.SectionCell{Text: strings.Join(row.Course.With, ", ")})
 			case s.falls:
 			case row.Rate == nil:
 				*cells = append(*cells, model.SectionCell{})
 			default:
-				*cells = append(*cells, model.SectionCell{Value: &row.Rate.Value, Low: row.Rate.Low, High: row.Rate.High, Letters: row.Letters,
+				*cells = append(*cells, model.SectionCell{Value: &row.Rate.Value, Low: row.Rate.Low,
+					High: row.Rate.High, Letters: row.Letters,
 					Best: row.Rank == 1, Ranked: row.Standing == model.Ranked, Unsteady: row.Course.Kind == "decline"})
 			}
 		}
@@ -181,7 +183,8 @@ func (s shape) row(arm string, i int, rate float64) model.Row {
 	if s.blocks > 1 {
 		row.Rate.Low, row.Rate.High = ptr(rate*0.93), ptr(rate*1.07)
 		if i > 0 {
-			row.ToBest = &model.Ratio{Estimate: model.Estimate{Value: math.Pow(0.86, float64(i)), Low: ptr(0.8 * math.Pow(0.86, float64(i))),
+			row.ToBest = &model.Ratio{Estimate: model.Estimate{Value: math.Pow(0.86, float64(i)),
+				Low:  ptr(0.8 * math.Pow(0.86, float64(i))),
 				High: ptr(1.2 * math.Pow(0.86, float64(i)))}, Significant: i > 1}
 		}
 	}
@@ -194,20 +197,23 @@ func (s shape) row(arm string, i int, rate float64) model.Row {
 		row.Reasons = []finding.Message{say("the rate fell in 2 of 3 blocks")}
 	}
 	for k, q := range []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1} {
-		row.Points = append(row.Points, model.Point{Quantile: q, NS: 1e9 / rate * math.Pow(3.1, float64(k)) * (1 + 0.1*float64(i))})
+		row.Points = append(row.Points, model.Point{Quantile: q, NS: 1e9 / rate * math.Pow(3.1,
+			float64(k)) * (1 + 0.1*float64(i))})
 	}
 	for k, share := range []float64{0.1, 0.35, 0.3, 0.15, 0.06, 0.02, 0.01, 0.01} {
 		row.Spread = append(row.Spread, facts.Bin{NS: 1e9 / rate * math.Pow(2, float64(k)), Share: share})
 	}
 	row.Attempted, row.OK = uint64(rate)*10, uint64(rate)*10
 	row.DiskBytes, row.LogicalBytes, row.MemoryBytes = ptr(2.1e8+1e7*float64(i)), ptr(1.5e8), ptr(6.2e7+3e6*float64(i))
-	row.HostWriteBytes, row.WriteAmplification, row.CPUNS, row.WorstSample = ptr(9.1e8), ptr(3.2), ptr(1e8/rate), ptr(rate*0.7)
+	row.HostWriteBytes, row.WriteAmplification, row.CPUNS, row.WorstSample =
+		ptr(9.1e8), ptr(3.2), ptr(1e8/rate), ptr(rate*0.7)
 	row.HarnessShare = ptr(0.012)
 	return row
 }
 
 func (s shape) series(draw *rand.Rand, row model.Row, i, block int) model.Series {
-	m := model.Series{Trial: row.Arm, Arm: row.Arm, Block: block, Median: block == (s.blocks+1)/2, Samples: s.samples, Warmup: 1.5}
+	m := model.Series{Trial: row.Arm, Arm: row.Arm, Block: block, Median: block == (s.blocks+1)/2,
+		Samples: s.samples, Warmup: 1.5}
 	noise, rate := 0.0, row.Rate.Value
 	records := 0.0
 	var cpu, rss, write []*float64
@@ -226,7 +232,8 @@ func (s shape) series(draw *rand.Rand, row model.Row, i, block int) model.Series
 		if s.falls {
 			m.Records = append(m.Records, ptr(records))
 		}
-		cpu, rss, write = append(cpu, ptr(0.6+noise)), append(rss, ptr(4e7+1e5*t*float64(i+1))), append(write, ptr(level*1500))
+		cpu, rss, write = append(cpu, ptr(0.6+noise)), append(rss, ptr(4e7+1e5*t*float64(i+1))), append(write,
+			ptr(level*1500))
 	}
 	if row.Course.BrokeAtS != nil {
 		m.Events = []model.Event{{At: *row.Course.BrokeAtS, Kind: "step", What: say("fell from 12 k/s to 2.4 k/s")}}
@@ -262,7 +269,8 @@ func (s shape) addFindings(r *model.Result) {
 		r.Groups = append(r.Groups, g)
 	}
 	where := func(i int) finding.Where {
-		return finding.Where{Arm: r.Stores[i%len(r.Stores)].Arm, Phase: s.phases[0], Class: s.classes[0], Table: r.Tables[0].ID}
+		return finding.Where{Arm: r.Stores[i%len(r.Stores)].Arm, Phase: s.phases[0], Class: s.classes[0],
+			Table: r.Tables[0].ID}
 	}
 	one := func(i int, text string, evidence ...finding.Evidence) finding.Finding {
 		return finding.Finding{Message: say("%s", text), Where: where(i), Evidence: evidence}

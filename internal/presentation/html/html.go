@@ -229,7 +229,8 @@ func (p page) Links() []link {
 	for _, part := range []struct {
 		heading finding.Bare
 		there   bool
-	}{{finding.HeadingLoss, len(p.lossPoints()) > 0}, {finding.HeadingStores, len(p.Stores) > 0}, {finding.HeadingTrials, len(p.Matrix.Rows) > 0},
+	}{{finding.HeadingLoss, len(p.lossPoints()) > 0}, {finding.HeadingStores,
+		len(p.Stores) > 0}, {finding.HeadingTrials, len(p.Matrix.Rows) > 0},
 		{finding.HeadingMachine, len(p.Environment) > 0}, {finding.HeadingReading, true}} {
 		if part.there {
 			links = append(links, to(part.heading))
@@ -381,7 +382,10 @@ type beside struct {
 func (p page) BesideOf(t model.Table) []beside {
 	groups := []beside{{}}
 	for _, r := range p.Resources {
-		if !slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Beside != nil && s.Beside.Values[r.Name] != nil }) {
+		if !slices.ContainsFunc(t.Series, func(s model.Series) bool {
+			return s.Beside != nil &&
+				s.Beside.Values[r.Name] != nil
+		}) {
 			continue
 		}
 		group := r.Group

@@ -170,7 +170,8 @@ func TestPageDrawsRateAgainstLoss(t *testing.T) {
 	if page := pageOf(t, &model.Result{}); strings.Contains(page, `id="power-cuts"`) {
 		t.Error("a page of stores that were not cut has the picture")
 	}
-	lost := proof.Measure{Rate: 300_000, Loss: &proof.Loss{Cuts: 5, MedianNS: 40e6, LowNS: 20e6, HighNS: 80e6, WorstNS: 80e6, Records: 900, RecordsMax: 1700}}
+	lost := proof.Measure{Rate: 300_000, Loss: &proof.Loss{Cuts: 5, MedianNS: 40e6, LowNS: 20e6, HighNS: 80e6,
+		WorstNS: 80e6, Records: 900, RecordsMax: 1700}}
 	page := pageOf(t, &model.Result{PowerCuts: []model.PowerCuts{
 		{Arm: "goleveldb", Class: "D1", Proof: record.Proof{Kept: true, NoPromise: true, Cuts: 5, Measure: lost}},
 		{Arm: "b<olt", Class: "D3", Proof: record.Proof{Kept: true, Cuts: 5, Measure: proof.Measure{Rate: 1000, Loss: &proof.Loss{Cuts: 5}}}},

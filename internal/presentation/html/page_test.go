@@ -27,7 +27,8 @@ func TestPageInABrowser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if os.Getenv("ASSAY_SCREENSHOTS") == "" { // a part shows the same faults
-				s.classes, s.phases, s.samples = s.classes[:min(2, len(s.classes))], s.phases[:min(2, len(s.phases))], min(s.samples, 30)
+				s.classes, s.phases, s.samples = s.classes[:min(2, len(s.classes))], s.phases[:min(2,
+					len(s.phases))], min(s.samples, 30)
 			}
 			html := pageOf(t, made(s))
 			keep(t, name+".html", func() []byte { return []byte(html) })
@@ -51,7 +52,8 @@ func TestPageInABrowser(t *testing.T) {
 				b.shoot(name + "-dark.png")
 				b.media("", "light")
 			}
-			b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Reload())
+			b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)),
+				chromedp.Reload())
 			b.Settle()
 			b.checkDrawn("on a phone")
 			b.checkWidth(390)
@@ -173,7 +175,8 @@ func (b browser) checkPrint(name string) {
 	if name != "small" && os.Getenv("ASSAY_SCREENSHOTS") == "" {
 		return // one print is enough to see that the paper is made
 	}
-	pdf, err := chromedp.Run(b.Context, chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))
+	pdf, err := chromedp.Run(b.Context, chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(),
+		chromedp.PDFPrintBackground()))
 	if err != nil || !bytes.HasPrefix(pdf, []byte("%PDF")) {
 		b.T.Errorf("the print begins with %q, %v", pdf[:min(len(pdf), 8)], err)
 	}
@@ -352,7 +355,8 @@ func TestPageWritesNumbersAsGoDoes(t *testing.T) {
 	}
 	b := openPage(t, "<!doctype html><title>numbers</title><script>"+strings.ReplaceAll(string(source), "export ", "")+"</script>")
 	for _, unit := range []string{"", "s", "B"} {
-		for _, v := range []float64{0, 1, 9.999, 99.96, 999.4, 999.6, 1234, 15.8e-6, 0.0123, 0.5, 412345, 1.4249e6, 3e15, -2500} {
+		for _, v := range []float64{0, 1, 9.999, 99.96, 999.4, 999.6, 1234, 15.8e-6, 0.0123, 0.5, 412345, 1.4249e6,
+			3e15, -2500} {
 			text, err := json.Marshal(unit)
 			if err != nil {
 				t.Fatal(err)

@@ -22,8 +22,10 @@ func (p page) lossPoints() (points []loss.Point) {
 		if run := p.RunOf(c.Run); run != "" {
 			name += ", run " + run
 		}
-		points = append(points, loss.Point{Name: name, Rate: c.Rate, Median: time.Duration(l.MedianNS), Low: time.Duration(l.LowNS), High: time.Duration(l.HighNS),
-			Worst: time.Duration(l.WorstNS), Records: l.Records, RecordsWorst: l.RecordsMax, Cuts: l.Cuts, LostAll: l.LostAll, Refused: l.Refused})
+		points = append(points, loss.Point{Name: name, Rate: c.Rate, Median: time.Duration(l.MedianNS),
+			Low: time.Duration(l.LowNS), High: time.Duration(l.HighNS),
+			Worst: time.Duration(l.WorstNS), Records: l.Records, RecordsWorst: l.RecordsMax, Cuts: l.Cuts,
+			LostAll: l.LostAll, Refused: l.Refused})
 	}
 	return points
 }

@@ -25,7 +25,10 @@ func whole(rank int, before string, style lipgloss.Style, text string) field {
 // name is a field that may be cut.
 func name(rank int, before string, style lipgloss.Style, text string) field {
 	width := lipgloss.Width(text)
-	return field{rank, before, min(width, nameLeast), width, func(width int) string { return style.Render(cut(text, width)) }}
+	return field{rank, before, min(width, nameLeast), width, func(width int) string {
+		return style.Render(cut(text,
+			width))
+	}}
 }
 
 // fitted draws the fields for which there is room, and gives what room is left to the first ones

@@ -61,7 +61,8 @@ no operations yet
 	b.TrialStarted(event.Trial{Number: 3, Of: 6, Arm: "badger", Cell: "D1", Phases: []string{"load", "read"}})
 	b.PhaseStarted("read")
 	for _, rate := range []float64{100, 50, 0, 200_000, 100_000} {
-		b.Tick(event.Tick{Rate: rate, P99NS: pointer(12_345), Bad: 2, Elapsed: 5 * time.Second, Planned: 10 * time.Second})
+		b.Tick(event.Tick{Rate: rate, P99NS: pointer(12_345), Bad: 2, Elapsed: 5 * time.Second,
+			Planned: 10 * time.Second})
 	}
 	b.Message("no memory limit: run as root")
 	wantLines(t, boardLines(b, 100, 24), `six engines  ██████████░░░░░░░░░░░░░░░░░░░░  2 of 6 trials done, 1 not ok  about 4 min left
@@ -92,7 +93,8 @@ func TestBoardIsNarrow(t *testing.T) {
 	b.TrialStarted(event.Trial{Number: 4, Of: 12, Arm: "goleveldb", Cell: "D1", Phases: []string{"load", "overwrite", "read"}})
 	b.PhaseStarted("overwrite")
 	for range 40 {
-		b.Tick(event.Tick{Rate: 123_456, P99NS: pointer(12_345), Bad: 7, Elapsed: 55 * time.Second, Planned: 60 * time.Second})
+		b.Tick(event.Tick{Rate: 123_456, P99NS: pointer(12_345), Bad: 7, Elapsed: 55 * time.Second,
+			Planned: 60 * time.Second})
 	}
 	b.Message("of 16384 files, 12000 are open")
 	wantLines(t, boardLines(b, 40, 24), `six engi…  3 of 12 trials done, 1 not ok

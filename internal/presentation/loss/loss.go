@@ -264,7 +264,8 @@ func drawingOf(points []Point) drawing {
 		d.YTicks = append(d.YTicks, tick{y(t), seconds(t)})
 	}
 	for i, p := range points {
-		d.Marks = append(d.Marks, mark{X: x(p.Rate), Y: y(p.Median.Seconds()), Low: y(p.Low.Seconds()), High: y(p.High.Seconds()), Worst: y(p.Worst.Seconds()),
+		d.Marks = append(d.Marks, mark{X: x(p.Rate), Y: y(p.Median.Seconds()), Low: y(p.Low.Seconds()),
+			High: y(p.High.Seconds()), Worst: y(p.Worst.Seconds()),
 			Letter: letter(i), Text: fmt.Sprintf("%s: %s; %s", p.Name, perSecond(p.Rate), p.lost()), Lost: p.Worst > 0})
 	}
 	return d

@@ -66,7 +66,8 @@ func Serve(address string, m *Meter) (*Server, error) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "Assay's figures of a run are at /metrics.")
 	})
-	s.http = http.Server{Handler: local.Only(listener, mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	s.http = http.Server{Handler: local.Only(listener, mux), ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes: 64 << 10}
 	go func() { s.failed <- s.http.Serve(listener) }()
 	return s, nil
 }

@@ -128,7 +128,8 @@ func (l List) Title() string { return finding.Text(finding.New(l.Heading)) }
 
 // Lists returns what stands beneath the tables, in the order of the screen.
 func (s Summary) Lists() []List {
-	return []List{{finding.HeadingAnswer, s.Answer}, {finding.HeadingClear, s.Clear}, {finding.HeadingNotClear, s.NotClear},
+	return []List{{finding.HeadingAnswer, s.Answer}, {finding.HeadingClear, s.Clear}, {finding.HeadingNotClear,
+		s.NotClear},
 		{finding.HeadingChecked, s.Checked}, {finding.HeadingTrust, s.Trust}}
 }
 

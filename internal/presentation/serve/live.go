@@ -68,7 +68,8 @@ type rateKey struct {
 func (s *Server) progress(w http.ResponseWriter, _ *http.Request, f found) {
 	p := f.Progress
 	states := p.States()
-	said := progress{Writing: p.Writing, Done: len(states), Of: len(p.Plan), Now: p.Trial, Phases: []string{}, Trials: []oneTrial{}}
+	said := progress{Writing: p.Writing, Done: len(states), Of: len(p.Plan), Now: p.Trial, Phases: []string{},
+		Trials: []oneTrial{}}
 	endedBy := map[string]int{}
 	for i, e := range p.Events {
 		switch e.Kind {
@@ -84,7 +85,8 @@ func (s *Server) progress(w http.ResponseWriter, _ *http.Request, f found) {
 		}
 	}
 	for _, t := range p.Plan {
-		one := oneTrial{ID: t.ID, Block: t.Block, Arm: format.Clean(t.Arm), Hue: hueOf(t), State: string(states[t.ID]), Rates: map[string]float64{}}
+		one := oneTrial{ID: t.ID, Block: t.Block, Arm: format.Clean(t.Arm), Hue: hueOf(t),
+			State: string(states[t.ID]), Rates: map[string]float64{}}
 		if t.Cell >= 0 && t.Cell < len(p.Experiment.Cells) {
 			one.Cell = format.Clean(p.Experiment.Cells[t.Cell].Label(&p.Experiment))
 		}

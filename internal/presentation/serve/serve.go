@@ -77,7 +77,8 @@ func Listen(address string, directories []string) (*Server, error) {
 	}
 	s := &Server{directories: directories, listener: listener, ended: make(chan error, 1),
 		memory: make(chan struct{}, 1), reports: map[string]report{}, seen: map[rateKey]ended{}}
-	s.http = http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	s.http = http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10}
 	go func() { s.ended <- s.http.Serve(listener) }()
 	return s, nil
 }
@@ -194,7 +195,9 @@ func (s *Server) find() (runs []found) {
 	for _, f := range runs {
 		s.known[f.Key] = f.Directory
 	}
-	slices.SortStableFunc(runs, func(a, b found) int { return b.Progress.Header.Created.Compare(a.Progress.Header.Created) })
+	slices.SortStableFunc(runs, func(a, b found) int {
+		return b.Progress.Header.Created.Compare(a.Progress.Header.Created)
+	})
 	return runs
 }
 

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) { chromium.Main(m) }
 // growing is a run directory in folder, the run that it will hold, and what writes it.
 func growing(t *testing.T, folder, name string) (*record.Run, *record.Writer) {
 	t.Helper()
-	run := recordtest.Run(recordtest.Shape{Name: name, Classes: []store.Durability{store.D1}, Blocks: 2, Seconds: 12, Seed: 1, Ceiling: true,
+	run := recordtest.Run(recordtest.Shape{Name: name, Classes: []store.Durability{store.D1}, Blocks: 2,
+		Seconds: 12, Seed: 1, Ceiling: true,
 		Arms: []recordtest.Arm{{Name: "pebble", PutRate: 4e5, GetRate: 6e5, Noise: 0.1}, {Name: "bbolt", PutRate: 4e4, GetRate: 1e6, Noise: 0.1}}})
 	w, err := record.Create(filepath.Join(folder, "run"), run.Source, &run.Experiment, run.Plan, run.Environment)
 	must(t, err)

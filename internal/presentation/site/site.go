@@ -160,7 +160,8 @@ func tablesOf(g *archive.Group) (tables []tableView) {
 			return t.Phase == s.Phase && t.Class == s.Class && t.Cell == s.Cell && t.Metric == s.Metric
 		})
 		if at < 0 {
-			at, tables = len(tables), append(tables, tableView{Phase: s.Phase, Class: s.Class, Cell: s.Cell, Metric: s.Metric})
+			at, tables = len(tables), append(tables, tableView{Phase: s.Phase, Class: s.Class, Cell: s.Cell,
+				Metric: s.Metric})
 		}
 		tables[at].Rows = append(tables[at].Rows, rowOf(g, s))
 	}

@@ -29,7 +29,10 @@ func capacitiesOf(tables []*facts.Table) (messages []finding.Message) {
 		if len(searched) == 0 {
 			continue
 		}
-		slices.SortStableFunc(found, func(a, b *facts.Row) int { return int(facts.RateOrZero(b)*1e3) - int(facts.RateOrZero(a)*1e3) })
+		slices.SortStableFunc(found, func(a,
+			b *facts.Row) int {
+			return int(facts.RateOrZero(b)*1e3) - int(facts.RateOrZero(a)*1e3)
+		})
 		if len(found) > 0 {
 			add(foundIn(t, found))
 			add(heldIn(t, found))
@@ -189,7 +192,8 @@ func closedIn(t *facts.Table, rows []*facts.Row) finding.CapacityClosedParams {
 func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidParams) {
 	var shared, tuned, plain []string
 	for _, r := range rows {
-		if cpus := r.Capacity.Limit.ServerCPUs; cpus != nil && *cpus > 0 { // only processes of this machine are seen to use any
+		// only processes of this machine are seen to use any
+		if cpus := r.Capacity.Limit.ServerCPUs; cpus != nil && *cpus > 0 {
 			shared = append(shared, r.Arm)
 		}
 		switch {
@@ -205,11 +209,13 @@ func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidPa
 	}
 	if len(t.Work.Mix) == 1 {
 		for operation := range t.Work.Mix {
-			all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidOne, Place: t.Place(), Operation: operation})
+			all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidOne, Place: t.Place(),
+				Operation: operation})
 		}
 	}
 	if len(tuned) > 0 && len(plain) > 0 {
-		all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidTuned, Place: t.Place(), Stores: tuned, Beside: plain})
+		all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidTuned, Place: t.Place(), Stores: tuned,
+			Beside: plain})
 	}
 	return all
 }

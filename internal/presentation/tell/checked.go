@@ -22,24 +22,29 @@ func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 		all.Add(run.Verified())
 	}
 	if all.Trials > 0 {
-		p := finding.VerifiedParams{Values: all.Values, Right: all.Right, Old: all.Old, Missed: all.Missed, ReadBack: all.ReadBack,
-			Lost: all.Lost, Stale: all.Stale, Evicted: all.Evicted, StoreEvicted: all.StoreEvicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}
+		p := finding.VerifiedParams{Values: all.Values, Right: all.Right, Old: all.Old, Missed: all.Missed,
+			ReadBack: all.ReadBack,
+			Lost:     all.Lost, Stale: all.Stale, Evicted: all.Evicted, StoreEvicted: all.StoreEvicted,
+			NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}
 		if all.NotJudged > 0 {
 			p.ReadRight, p.NotJudged = all.ReadRight, all.NotJudged
 		}
 		checked = append(checked, finding.New(p))
 	}
 	if x := all.Expiry; x != nil {
-		checked = append(checked, finding.New(finding.ExpiredParams{OnTime: x.OnTime(), Over: x.Over(), LatestNS: float64(x.LatestNS),
-			Early: x.Early, EarliestNS: float64(x.EarliestNS), Evicted: all.EarlyEvicted}))
+		checked = append(checked, finding.New(finding.ExpiredParams{OnTime: x.OnTime(), Over: x.Over(),
+			LatestNS: float64(x.LatestNS),
+			Early:    x.Early, EarliestNS: float64(x.EarliestNS), Evicted: all.EarlyEvicted}))
 	}
 	if all.Values > 0 {
-		badges = append(badges, finding.New(finding.BadgeParams{Values: all.Values, Lost: all.Lost + all.Missed, Stale: all.Stale + all.Old,
+		badges = append(badges, finding.New(finding.BadgeParams{Values: all.Values, Lost: all.Lost + all.Missed,
+			Stale: all.Stale + all.Old,
 			Wrong: all.Values - min(all.Right+all.Old, all.Values)}))
 	}
 	for _, class := range cutClasses {
 		p := proofsOf(runs, class)
-		if tried := len(p.Proved)+len(p.Elsewhere) > 0; tried || len(p.Claimed) > 0 && class != store.D1 { // D1's title says it
+		// D1's title says it
+		if tried := len(p.Proved)+len(p.Elsewhere) > 0; tried || len(p.Claimed) > 0 && class != store.D1 {
 			checked = append(checked, finding.New(p))
 		}
 	}

@@ -33,7 +33,8 @@ func titleOf(t *facts.Table) string {
 		title = provedTitle(t, title)
 	}
 	if t.Eventual {
-		title = finding.Text(finding.New(finding.ClassEventualParams{Title: title, WithinS: time.Duration(t.WithinNS).Seconds()}))
+		title = finding.Text(finding.New(finding.ClassEventualParams{Title: title,
+			WithinS: time.Duration(t.WithinNS).Seconds()}))
 	}
 	return title
 }
@@ -67,7 +68,8 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 		does.Think = p.Think.String()
 	}
 	if p.Capacity != nil {
-		does.Objectives, does.Arrivals = capacity.Texts(p.Capacity.Objectives), string(cmp.Or(p.Arrivals, trace.Poisson))
+		does.Objectives, does.Arrivals = capacity.Texts(p.Capacity.Objectives), string(cmp.Or(p.Arrivals,
+			trace.Poisson))
 	}
 	if p.Replay != nil {
 		does.Replay = p.Replay.Text()
@@ -169,7 +171,8 @@ func valueLength(v *experiment.Values, mean int) string {
 func beginsEmpty(e *experiment.Experiment) bool {
 	for _, p := range e.Phases {
 		for operation := range p.Mix {
-			if operation != trace.Insert.String() && operation != trace.Add.String() && p.Order.Distribution != trace.Counting {
+			if operation != trace.Insert.String() && operation != trace.Add.String() &&
+				p.Order.Distribution != trace.Counting {
 				return false
 			}
 		}
@@ -180,7 +183,8 @@ func beginsEmpty(e *experiment.Experiment) bool {
 	return len(e.Phases) > 0
 }
 
-// changedOptions says which options an arm has otherwise than by default, and what decides its classes. Two ways to write
+// changedOptions says which options an arm has otherwise than by default, and what decides its
+// classes. Two ways to write
 // one number of bytes are the same.
 func changedOptions(s experiment.Store, deciding []string) finding.Message {
 	var parts []string

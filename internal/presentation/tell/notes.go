@@ -71,7 +71,8 @@ func noteFills(t *facts.Table) (notes []finding.Parameters) {
 		of := finding.NoteFillsParams{Arm: r.Arm}
 		for _, o := range r.Used() {
 			if h := o.Phase.History; h != nil && h.Fills != nil {
-				of.Fills, of.Beside, of.Most = of.Fills+h.Fills.Fills, of.Beside+h.Fills.Beside, max(of.Most, h.Fills.Most)
+				of.Fills, of.Beside, of.Most = of.Fills+h.Fills.Fills, of.Beside+h.Fills.Beside, max(of.Most,
+					h.Fills.Most)
 			}
 		}
 		if r.Role == plan.Measured && of.Fills > 0 {
@@ -158,7 +159,8 @@ func noteMemory(t *facts.Table) (notes []finding.Parameters) {
 		}
 	}
 	if len(arms) > 0 {
-		notes = append(notes, finding.NoteParams{Code: finding.NoteOverLimit, Arms: arms, Limit: t.Parameters.MemoryLimit})
+		notes = append(notes, finding.NoteParams{Code: finding.NoteOverLimit, Arms: arms,
+			Limit: t.Parameters.MemoryLimit})
 	}
 	return notes
 }

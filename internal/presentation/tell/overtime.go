@@ -60,7 +60,10 @@ func byRate(t *facts.Table, rows []*facts.Row) finding.ByRateParams {
 			p.Flat = append(p.Flat, fmt.Sprintf("%s (at most %s)", r.Arm, format.Latency(longest)))
 		}
 	}
-	slices.SortStableFunc(rising, func(a, b *facts.Row) int { return cmp.Compare(a.OverTime.Rises.Rate, b.OverTime.Rises.Rate) })
+	slices.SortStableFunc(rising, func(a, b *facts.Row) int {
+		return cmp.Compare(a.OverTime.Rises.Rate,
+			b.OverTime.Rises.Rate)
+	})
 	for _, r := range rising {
 		rise := r.OverTime.Rises
 		p.Rise = append(p.Rise, fmt.Sprintf("%s %s (%s to %s)", r.Arm, format.Rate(rise.Rate), format.Latency(rise.BelowNS), format.Latency(rise.AboveNS)))

@@ -23,7 +23,8 @@ func TestLoadOverTimeIsAnswered(t *testing.T) {
 	shape.Blocks = 3
 	run := resulttest.Built(shape)
 	segments := []trace.Segment{{Form: trace.FormRamp, From: 1000, To: 10_000, Duration: 10 * time.Second},
-		{Form: trace.FormBurst, From: 1000, To: 12_000, Every: 10 * time.Second, Length: time.Second, Duration: 20 * time.Second}}
+		{Form: trace.FormBurst, From: 1000, To: 12_000, Every: 10 * time.Second, Length: time.Second,
+			Duration: 20 * time.Second}}
 	service := map[string]func(time.Duration, float64) time.Duration{
 		"oak": func(_ time.Duration, rate float64) time.Duration {
 			if rate > 6000 {

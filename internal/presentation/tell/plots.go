@@ -227,14 +227,20 @@ func columnsOf(samples []record.Sample) (columns []column) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		columns = append(columns, column{ownPrefix + name, latest, func(s *record.Sample) (float64, bool) { return s.Stats.Get(name) }})
+		columns = append(columns, column{ownPrefix + name, latest, func(s *record.Sample) (float64,
+			bool) {
+			return s.Stats.Get(name)
+		}})
 	}
 	for _, series := range record.ResourcesOf(samples) {
 		gather := latest
 		if series.Kind == host.Rate {
 			gather = byTime
 		}
-		columns = append(columns, column{series.Name, gather, func(s *record.Sample) (float64, bool) { return s.Resource(series.Name) }})
+		columns = append(columns, column{series.Name, gather, func(s *record.Sample) (float64,
+			bool) {
+			return s.Resource(series.Name)
+		}})
 	}
 	for _, r := range sampled {
 		columns = append(columns, column{r.Name, r.gather, func(s *record.Sample) (float64, bool) {

@@ -11,7 +11,8 @@ func powerCutsOf(run *record.Run) (all []model.PowerCuts) {
 	seen := map[[2]string]bool{}
 	for _, planned := range run.Plan {
 		t, class := run.Trials[planned.ID], planned.CellOf(&run.Experiment).ClassText()
-		if t == nil || t.Proof == nil || len(t.Proof.Differs) > 0 || planned.Role != plan.Measured || seen[[2]string{planned.Arm, class}] {
+		if t == nil || t.Proof == nil || len(t.Proof.Differs) > 0 || planned.Role != plan.Measured ||
+			seen[[2]string{planned.Arm, class}] {
 			continue
 		}
 		seen[[2]string{planned.Arm, class}] = true

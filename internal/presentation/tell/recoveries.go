@@ -57,7 +57,8 @@ func recoveryOf(t *facts.Table, i int, arms []string, each map[string][][]facts.
 				continue
 			}
 			blocks++
-			p.Does, p.Amount, p.Node, p.DownS = block[i].Does, block[i].Amount, block[i].Node, max(p.DownS, block[i].Down)
+			p.Does, p.Amount, p.Node, p.DownS = block[i].Does, block[i].Amount, block[i].Node, max(p.DownS,
+				block[i].Down)
 			if during := block[i].During; during != nil && block[i].Before > 0 {
 				meanwhile = append(meanwhile, *during/block[i].Before)
 			}
@@ -65,7 +66,8 @@ func recoveryOf(t *facts.Table, i int, arms []string, each map[string][][]facts.
 				after = append(after, *at-block[i].At)
 			}
 		}
-		if p.Does != experiment.FaultKill && p.Does != experiment.FaultFreeze && p.Does != experiment.FaultCut && len(meanwhile) > 0 {
+		if p.Does != experiment.FaultKill && p.Does != experiment.FaultFreeze && p.Does != experiment.FaultCut &&
+			len(meanwhile) > 0 {
 			p.Meanwhile = append(p.Meanwhile, arm+" "+shareOver(meanwhile))
 		}
 		switch {

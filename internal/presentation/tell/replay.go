@@ -25,7 +25,8 @@ func replaysOf(tables []*facts.Table) (messages []finding.Message) {
 				continue
 			}
 			if p == nil {
-				p = &finding.ReplayedParams{Place: t.Place(), Sent: f.Sent, Recorded: f.Recorded, Speed: f.Speed, Closed: f.Closed, OneIn: f.OneIn}
+				p = &finding.ReplayedParams{Place: t.Place(), Sent: f.Sent, Recorded: f.Recorded, Speed: f.Speed,
+					Closed: f.Closed, OneIn: f.OneIn}
 				for _, left := range f.Left {
 					p.Left += left.Count
 					p.Why = append(p.Why, left.Why)

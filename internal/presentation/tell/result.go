@@ -130,7 +130,8 @@ const EvidenceLimit = 4
 func runOf(run *record.Run, base string) model.Run {
 	m := model.Run{ID: run.Header.ID, Name: run.Header.Name, About: run.Experiment.About, Question: questionOf(run),
 		Created: run.Header.Created, Hash: run.Header.Hash,
-		Seed: run.Experiment.Seed, Blocks: run.Blocks(), Command: againCommand(run), Directory: run.Directory, Base: base}
+		Seed: run.Experiment.Seed, Blocks: run.Blocks(), Command: againCommand(run), Directory: run.Directory,
+		Base: base}
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
 		m.Counts.Planned++
@@ -228,8 +229,10 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observe
 func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *facts.Observation) model.Phase {
 	m := model.Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted,
 		Latency: facts.LatenciesOf(facts.Refuse(p),
-			p).Points, LatencyOneIn: p.TimedEvery, LogicalBytes: facts.Float(p.Sizes.LogicalBytes), DiskBytes: facts.Float(p.Sizes.DiskBytes),
-		HostWriteBytes: facts.Float(p.Process.WrittenBytes()), MemoryBytes: facts.Float(p.Process.MemoryBytes()), HostWriteSource: p.Process.HostWriteSource}
+			p).Points, LatencyOneIn: p.TimedEvery, LogicalBytes: facts.Float(p.Sizes.LogicalBytes),
+		DiskBytes:      facts.Float(p.Sizes.DiskBytes),
+		HostWriteBytes: facts.Float(p.Process.WrittenBytes()), MemoryBytes: facts.Float(p.Process.MemoryBytes()),
+		HostWriteSource: p.Process.HostWriteSource}
 	var outcomes facts.Outcomes
 	facts.AddOutcomes(&outcomes, p)
 	m.Bad = outcomes.Bad()
@@ -258,9 +261,11 @@ func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) mo
 	m := model.Table{ID: t.ID, Run: t.Run.Header.ID, Cell: t.Cell, Label: t.Label, Class: t.Class,
 		Title: titleOf(t), Phase: t.Phase,
 		Doing: doing(t.Work, &e.Values), Conditions: messagesOf(conditions(e, t.Parameters, t.Work)), Notes: notesOf(t),
-		Requests: t.Requests, Open: t.Open, Offered: t.Offered, FixedWork: t.FixedWork, BatchItems: t.BatchItems, SampleS: t.SampleS,
-		Baseline: t.Baseline, Best: t.Best, Verdict: verdictOf(t), Threshold: t.Threshold, AA: t.AA, Ceilings: t.Ceilings,
-		Series: plots.seriesOf(t, key)}
+		Requests: t.Requests, Open: t.Open, Offered: t.Offered, FixedWork: t.FixedWork, BatchItems: t.BatchItems,
+		SampleS:  t.SampleS,
+		Baseline: t.Baseline, Best: t.Best, Verdict: verdictOf(t), Threshold: t.Threshold, AA: t.AA,
+		Ceilings: t.Ceilings,
+		Series:   plots.seriesOf(t, key)}
 	for _, r := range t.Rows {
 		if r.Rate == nil {
 			addAbsent(&m, r)

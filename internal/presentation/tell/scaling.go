@@ -29,8 +29,9 @@ func scalingTold(s *facts.Scaling) finding.ScalingParams {
 	if s.Case != "" {
 		place = s.Phase + " (" + s.Class + ", " + s.Case + ")"
 	}
-	p := finding.ScalingParams{Arm: s.Arm, Place: place, Axis: s.Axis, Law: string(s.Law), Largest: s.Sizes[len(s.Sizes)-1],
-		Sigma: s.Sigma, SigmaLow: s.SigmaIn.Low, SigmaHigh: s.SigmaIn.High}
+	p := finding.ScalingParams{Arm: s.Arm, Place: place, Axis: s.Axis, Law: string(s.Law),
+		Largest: s.Sizes[len(s.Sizes)-1],
+		Sigma:   s.Sigma, SigmaLow: s.SigmaIn.Low, SigmaHigh: s.SigmaIn.High}
 	if name := axisNames[s.Axis]; name != "" {
 		p.Axis = name
 	}

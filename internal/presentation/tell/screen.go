@@ -71,7 +71,8 @@ func together(r *model.Result, g model.Group, all []string) finding.Message {
 
 // trusted are the groups that say how far the figures can be trusted.
 func trusted(r *model.Result) []model.Group {
-	return slices.DeleteFunc(slices.Clone(r.Groups), func(g model.Group) bool { return g.Severity == finding.Notice || g.Answer })
+	return slices.DeleteFunc(slices.Clone(r.Groups),
+		func(g model.Group) bool { return g.Severity == finding.Notice || g.Answer })
 }
 
 // atMost keeps the first messages and counts the others in a last one.
@@ -110,7 +111,8 @@ func ranOf(runs []*record.Run, made []model.Run) finding.Message {
 		done += counts.Planned - counts.Missing - counts.Interrupted
 		seconds += made[i].Seconds
 	}
-	p := finding.RanParams{Stores: len(stores), Classes: len(classes), Blocks: blocks, Done: done, Planned: planned, Seconds: seconds, Conditions: commonConditions(runs)}
+	p := finding.RanParams{Stores: len(stores), Classes: len(classes), Blocks: blocks, Done: done, Planned: planned,
+		Seconds: seconds, Conditions: commonConditions(runs)}
 	if cells > len(classes) {
 		p.Cells = cells
 	}
@@ -136,7 +138,8 @@ func commonConditions(runs []*record.Run) []finding.Message {
 					common, first = here, false
 				}
 				common = slices.DeleteFunc(common, func(one finding.Parameters) bool {
-					return !slices.ContainsFunc(here, func(other finding.Parameters) bool { return reflect.DeepEqual(one, other) })
+					return !slices.ContainsFunc(here,
+						func(other finding.Parameters) bool { return reflect.DeepEqual(one, other) })
 				})
 			}
 		}
@@ -194,7 +197,10 @@ func leadsOf(tables []*facts.Table, is func(*facts.Table) bool, leaders func(*fa
 
 // classIn names a table's class, with its cell where the screen has several of the class.
 func classIn(t *facts.Table, shown []*facts.Table) string {
-	if slices.ContainsFunc(shown, func(other *facts.Table) bool { return other.Class == t.Class && other.Cell != t.Cell }) {
+	if slices.ContainsFunc(shown, func(other *facts.Table) bool {
+		return other.Class == t.Class &&
+			other.Cell != t.Cell
+	}) {
 		return t.Class + " " + t.Label
 	}
 	return t.Class
@@ -265,7 +271,8 @@ func clearOf(tables []*facts.Table) (messages []finding.Message) {
 	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(b.largest(), a.largest()) })
 	for _, l := range leads {
 		if l.least == nil {
-			messages = append(messages, finding.New(finding.VerdictParams{Code: finding.VerdictGroup, Arms: l.arms, Phases: l.phases, Classes: l.classes,
+			messages = append(messages, finding.New(finding.VerdictParams{Code: finding.VerdictGroup, Arms: l.arms,
+				Phases: l.phases, Classes: l.classes,
 				Factor: l.factor, Most: l.most, Low: &l.low}))
 			continue
 		}
@@ -277,7 +284,8 @@ func clearOf(tables []*facts.Table) (messages []finding.Message) {
 		messages = append(messages, finding.New(p))
 	}
 	for _, l := range leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadEqual }, bestOf) {
-		messages = append(messages, finding.New(finding.VerdictParams{Code: finding.VerdictEqual, Arms: l.arms, Phases: l.phases, Classes: l.classes, Margin: l.tables[0].Margin}))
+		messages = append(messages, finding.New(finding.VerdictParams{Code: finding.VerdictEqual, Arms: l.arms,
+			Phases: l.phases, Classes: l.classes, Margin: l.tables[0].Margin}))
 	}
 	return messages
 }
@@ -306,7 +314,8 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 			few, common = few+1, min(common, t.Common)
 		case isWide(t):
 			lead := facts.Inverse(rows[1].ToBest)
-			wide = append(wide, finding.New(finding.VerdictParams{Code: finding.VerdictWide, Arms: []string{rows[0].Arm}, Next: rows[1].Arm, Places: []string{t.Place()},
+			wide = append(wide, finding.New(finding.VerdictParams{Code: finding.VerdictWide,
+				Arms: []string{rows[0].Arm}, Next: rows[1].Arm, Places: []string{t.Place()},
 				Low: lead.Low, High: lead.High}))
 		case t.UndecidedTie():
 			tied = append(tied, t)
@@ -314,7 +323,8 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 		}
 	}
 	add := func(p finding.VerdictParams) { messages = append(messages, finding.New(p)) }
-	undecided := finding.VerdictParams{Code: finding.VerdictTied, Tables: len(tied), Of: compared, Places: placesOf(tied),
+	undecided := finding.VerdictParams{Code: finding.VerdictTied, Tables: len(tied), Of: compared,
+		Places:     placesOf(tied),
 		Detectable: detectable, Blocks: power}
 	switch {
 	case len(tied) == 0:
@@ -378,7 +388,8 @@ func tells(g model.Group, why facts.Reason) bool {
 		return g.Code == why.Told.Code
 	case facts.ReasonEnded:
 		if why.Cause != "" {
-			return g.Code == finding.TrialFailed || why.Cause == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
+			return g.Code == finding.TrialFailed || why.Cause == finding.CauseDiskFull &&
+				g.Code == finding.FaultDiskFull
 		}
 		return g.Code == finding.Mark{Message: why.Told}.Fault()
 	case facts.ReasonMarked:
@@ -405,7 +416,8 @@ const (
 )
 
 // nextOf proposes what would help most. What the machine did comes after what a store did.
-func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTables, r *model.Result) (next []model.Next) {
+func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTables,
+	r *model.Result) (next []model.Next) {
 	add := func(command string, why finding.Message) {
 		if command != "" && !slices.ContainsFunc(next, func(n model.Next) bool { return n.Command == command }) {
 			next = append(next, model.Next{Command: command, Why: why})
@@ -466,10 +478,12 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	switch reached := reachedWith(detectable, power, wanted); {
 	case few:
 		enough := max(5, blocks+2)
-		add(repeatCommand(run, moreBlocks(run, enough)...), finding.New(finding.NextParams{Code: finding.NextEnoughBlocks, Blocks: enough}))
+		add(repeatCommand(run, moreBlocks(run, enough)...),
+			finding.New(finding.NextParams{Code: finding.NextEnoughBlocks, Blocks: enough}))
 	case wanted <= blocks:
 	case reached <= max(usefulDetectable, smallest):
-		add(repeatCommand(run, moreBlocks(run, wanted)...), finding.New(finding.NextParams{Code: finding.NextBlocks, Blocks: wanted, Detectable: reached}))
+		add(repeatCommand(run, moreBlocks(run, wanted)...), finding.New(finding.NextParams{Code: finding.NextBlocks,
+			Blocks: wanted, Detectable: reached}))
 	case len(short) > 0 && !tooShort.AsksForLonger():
 		longer(short, phaseSecondsMin, finding.NextLessNoise)
 	case len(short) == 0:
@@ -577,7 +591,10 @@ func timeForLonger(run *record.Run, phases []string, seconds float64) []string {
 	}
 	more := 0.0
 	for _, p := range e.Phases {
-		if slices.ContainsFunc(phases, func(name string) bool { return cmp.Or(facts.GroupedIn(name), name) == p.Name }) {
+		if slices.ContainsFunc(phases, func(name string) bool {
+			return cmp.Or(facts.GroupedIn(name),
+				name) == p.Name
+		}) {
 			more += max(seconds-p.Lasts().Seconds(), 0)
 		}
 	}

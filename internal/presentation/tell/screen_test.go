@@ -301,7 +301,8 @@ func TestSummary_names_no_leaders_of_a_tie(t *testing.T) {
 	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // the order of rates is another there
 	run := threeSizes(s)
 	sections := resulttest.ResultOf(t, run).Summary.Sections
-	if len(sections) != 1 || len(sections[0].Rows) < 2 || len(sections[0].Changes) != 1 || sections[0].Changes[0].Code != finding.SectionUndecided {
+	if len(sections) != 1 || len(sections[0].Rows) < 2 || len(sections[0].Changes) != 1 ||
+		sections[0].Changes[0].Code != finding.SectionUndecided {
 		t.Errorf("%+v", sections)
 	}
 }

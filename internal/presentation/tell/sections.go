@@ -40,7 +40,8 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 				sections = append(sections, RateSection(holding, class, len(cells) == 1))
 			} else if others := len(measuredCells(class)) - 1; len(cells) == 1 && others > 0 {
 				last := &sections[len(sections)-1]
-				last.Changes = append(last.Changes, finding.New(finding.SectionParams{Code: finding.SectionOtherCells, Cells: others}))
+				last.Changes = append(last.Changes,
+					finding.New(finding.SectionParams{Code: finding.SectionOtherCells, Cells: others}))
 			}
 			shown.all, shown.breaking = append(shown.all, here...), append(shown.breaking, breaking...)
 		}
@@ -148,7 +149,8 @@ func courseSection(t *facts.Table) model.Section {
 	}
 	rows := t.ByRate()
 	slices.SortStableFunc(rows, func(a, b *facts.Row) int { // what is not known of some comes last
-		return cmp.Or(facts.Earlier(fateOf(a) != finding.FateUnknown, fateOf(b) != finding.FateUnknown), cmp.Compare(valueOr0(b.Course.Late), valueOr0(a.Course.Late)))
+		return cmp.Or(facts.Earlier(fateOf(a) != finding.FateUnknown, fateOf(b) != finding.FateUnknown),
+			cmp.Compare(valueOr0(b.Course.Late), valueOr0(a.Course.Late)))
 	})
 	for _, r := range rows {
 		if r.Rate == nil || r.Role != plan.Measured {
@@ -319,7 +321,8 @@ func changesOf(here, class []*facts.Table) (changes []finding.Message) {
 			leaders = append(leaders, finding.New(leader))
 		}
 		if len(leaders) > 0 && len(names) > 1 {
-			changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: atMost(leaders, leadersMax)}))
+			changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase,
+				Leaders: atMost(leaders, leadersMax)}))
 		}
 	}
 	delete(led, cell)
@@ -365,7 +368,8 @@ func missingOf(tables []*facts.Table) (messages []finding.Message) {
 			p.Why = detect.ReasonMessage(facts.Reason{Kind: facts.ReasonNoTrialEnded})
 		}
 		same := func(other finding.SectionParams) bool {
-			return other.Code == p.Code && other.Said == p.Said && (p.Code == finding.SectionRefused || finding.Text(other.Why) == finding.Text(p.Why))
+			return other.Code == p.Code && other.Said == p.Said && (p.Code == finding.SectionRefused ||
+				finding.Text(other.Why) == finding.Text(p.Why))
 		}
 		at := slices.IndexFunc(missing, same)
 		if at < 0 {

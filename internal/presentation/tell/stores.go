@@ -38,7 +38,8 @@ func storesOf(run *record.Run) (stores []model.Store) {
 		d := s.Description
 		made := model.Store{Run: run.Header.ID, Arm: s.Name, Driver: s.Driver, Summary: d.Summary,
 			Library: d.Library, Version: d.Version,
-			Licence: d.Licence, Note: d.Note, Options: factsOf(s.AllOptions()), Changed: finding.Text(changedOptions(s, deciding[i])), Abilities: d.Abilities.List()}
+			Licence: d.Licence, Note: d.Note, Options: factsOf(s.AllOptions()),
+			Changed: finding.Text(changedOptions(s, deciding[i])), Abilities: d.Abilities.List()}
 		for _, claim := range d.Durability {
 			made.Claims = append(made.Claims, model.Fact{Name: string(claim.Class), Value: claim.How})
 		}
@@ -84,7 +85,8 @@ func settingsOf(trial *record.Trial) []model.Fact {
 		return factsOf(trial.Settings)
 	}
 	all, server := trial.Server.Settings(), finding.FactServerParams{
-		Program: trial.Server.Binary, Version: trial.Server.Version, SHA256: trial.Server.SHA256, Commit: trial.Server.Commit}
+		Program: trial.Server.Binary, Version: trial.Server.Version, SHA256: trial.Server.SHA256,
+		Commit: trial.Server.Commit}
 	if count := len(trial.Server.Members); count > 1 {
 		server.Servers = count
 	}
@@ -182,7 +184,8 @@ func trialFileSystem(run *record.Run) string {
 			continue
 		}
 		m := t.QuotaMount
-		kind := known(finding.FactFileSystemParams{FileSystem: m.FileSystem, Loop: m.By == host.QuotaLoop, Bytes: m.Bytes, UsableBytes: m.UsableBytes})
+		kind := known(finding.FactFileSystemParams{FileSystem: m.FileSystem, Loop: m.By == host.QuotaLoop,
+			Bytes: m.Bytes, UsableBytes: m.UsableBytes})
 		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}

@@ -50,7 +50,8 @@ func (p *page) compared(c *column.Comparison) {
 			columns[i].cells = append(columns[i].cells, row.Cells[i])
 		}
 	}
-	columns[column.ComparisonOld].keep, columns[column.ComparisonNew].keep, columns[column.ComparisonRange].keep = 2, 2, 1
+	columns[column.ComparisonOld].keep, columns[column.ComparisonNew].keep, columns[column.ComparisonRange].keep =
+		2, 2, 1
 	// Of two stores of one run, the second is every row's, and stands over its figures.
 	needsStore := func(r column.ComparisonRow) bool {
 		return r.Cells[column.ComparisonStore] != c.Heads[column.ComparisonNew]

@@ -13,9 +13,11 @@ import (
 )
 
 func TestComparison(t *testing.T) {
-	row := func(arm, metric string, old, new, low, high float64, outcome compare.Outcome, why finding.Code) compare.ComparisonRow {
+	row := func(arm, metric string, old, new, low, high float64, outcome compare.Outcome,
+		why finding.Code) compare.ComparisonRow {
 		return compare.ComparisonRow{Arm: arm, Cell: "D1", Class: "D1", Phase: "put", Metric: metric, Outcome: outcome, Why: finding.Message{Code: why, Params: finding.Params{"margin": 0.1}},
-			Values: []model.Estimate{{Value: old}, {Value: new}}, Ratio: &model.Ratio{Estimate: model.Estimate{Value: new / old, Low: &low, High: &high}}}
+			Values: []model.Estimate{{Value: old}, {Value: new}},
+			Ratio:  &model.Ratio{Estimate: model.Estimate{Value: new / old, Low: &low, High: &high}}}
 	}
 	c := &compare.Comparison{Sides: []string{"runs/before", "runs/after"}, Outcome: compare.Regression,
 		Verdict: finding.New(finding.CompareRegressionParams{Worse: 1, Of: 4, Places: []string{"rate of elm in put (D1)"}}),
@@ -49,7 +51,8 @@ func TestComparisonOfTwoStoresShowsBothSides(t *testing.T) {
 	c := &compare.Comparison{Sides: []string{"bbolt", "goleveldb"}, Outcome: compare.Inconclusive, Verdict: finding.New(finding.CompareRegressionParams{Worse: 1, Of: 1}),
 		Rows: []compare.ComparisonRow{{Arm: "goleveldb", Cell: "D1", Class: "D1", Phase: "overwrite", Metric: "rate", Outcome: compare.Inconclusive,
 			Why:    finding.Message{Code: "compare-figure worse", Params: finding.Params{"margin": 0.1}},
-			Values: []model.Estimate{{Value: 43100}, {Value: 260e3}}, Ratio: &model.Ratio{Estimate: model.Estimate{Value: 6.04, Low: &low, High: &high}}}}}
+			Values: []model.Estimate{{Value: 43100}, {Value: 260e3}},
+			Ratio:  &model.Ratio{Estimate: model.Estimate{Value: 6.04, Low: &low, High: &high}}}}}
 	told := column.Compared(c, false)
 	for width, parts := range map[int][]string{80: {"43.1 k/s", "260 k/s", "2.36 to 15.46"}, 60: {"43.1 k/s", "6.04×", "Not shown at this width: goleveldb."}} {
 		var out bytes.Buffer

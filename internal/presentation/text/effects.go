@@ -23,9 +23,11 @@ func (p *page) effects(effects []model.Effect) {
 	}
 	lines, _ := grid([]gridColumn{
 		of(finding.HeadOf(finding.ColumnPhase).Short, true, func(e model.Effect) string { return e.Phase + " (" + e.Class + ")" }),
-		of(finding.HeadOf(finding.ColumnStore).Short, true, func(e model.Effect) string { return format.CleanMax(e.Arm, 60) }),
+		of(finding.HeadOf(finding.ColumnStore).Short, true,
+			func(e model.Effect) string { return format.CleanMax(e.Arm, 60) }),
 		of(finding.HeadOf(finding.ColumnChange).Short, true, func(e model.Effect) string { return e.Change() }),
-		of(finding.HeadOf(finding.RateColumnParams{Code: finding.ColumnRate}).Heading, false, func(e model.Effect) string { return format.Factor(e.Ratio.Value) }),
+		of(finding.HeadOf(finding.RateColumnParams{Code: finding.ColumnRate}).Heading, false,
+			func(e model.Effect) string { return format.Factor(e.Ratio.Value) }),
 		of(finding.HeadOf(finding.ColumnInterval).Short, false, func(e model.Effect) string {
 			return format.Factor(*e.Ratio.Low) + " to " + format.Factor(*e.Ratio.High)
 		}),

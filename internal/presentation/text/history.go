@@ -82,7 +82,8 @@ func (p *page) seriesOf(g *archive.Group, shown []archive.Series) {
 		if s.Cell != "" {
 			where += " " + s.Cell
 		}
-		for i, text := range []string{where, format.CleanMax(s.Arm, 40), s.Metric, first, last, interval, trend(s.Values), changed} {
+		for i, text := range []string{where, format.CleanMax(s.Arm, 40), s.Metric, first, last, interval,
+			trend(s.Values), changed} {
 			columns[i].cells = append(columns[i].cells, text)
 		}
 	}

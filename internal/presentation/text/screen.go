@@ -99,7 +99,8 @@ func (b budget) most(heading finding.Bare) int {
 }
 
 var budgets = []budget{
-	{16, 4, 4, 5, 9, false, nil}, {16, 2, 2, 3, 9, false, nil}, {16, 2, 2, 3, 9, true, nil}, {16, 1, 1, 2, 1, true, nil},
+	{16, 4, 4, 5, 9, false, nil}, {16, 2, 2, 3, 9, false, nil}, {16, 2, 2, 3, 9, true, nil}, {16, 1, 1, 2, 1, true,
+		nil},
 	{16, 0, 1, 2, 1, true, nil}, {16, 0, 1, 1, 1, true, nil}, {16, 0, 1, 1, 0, true, nil}, {16, 0, 0, 1, 0, true, nil},
 	{12, 0, 1, 1, 0, true, nil}, {9, 0, 0, 1, 0, true, nil}, {8, 0, 0, 1, 0, true, nil}, {6, 0, 0, 1, 0, true, nil},
 	{4, 0, 0, 1, 0, true, nil}, {3, 0, 0, 1, 0, true, nil},
@@ -422,7 +423,8 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 	}
 	used.parts = append(used.parts, parts...)
 	lines, dropped := grid(columns, p.width, p.paint, func(int) lipgloss.Style { return p.plain })
-	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })
+	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines,
+		func(line string) bool { return lipgloss.Width(line) > p.width })
 	p.add(lines...)
 	if more > 0 {
 		left = append(left, finding.Text(finding.New(finding.FooterParams{Code: finding.MoreStores, More: more})))

@@ -90,7 +90,8 @@ func TestScreen_fits_whatever_comes(t *testing.T) {
 	for range 10 {
 		r.Summary.Sections = append(r.Summary.Sections, r.Summary.Sections[0])
 	}
-	for _, list := range []*[]finding.Message{&r.Summary.Clear, &r.Summary.NotClear, &r.Summary.Trust, &r.Summary.Answer} {
+	for _, list := range []*[]finding.Message{&r.Summary.Clear, &r.Summary.NotClear, &r.Summary.Trust,
+		&r.Summary.Answer} {
 		for range 30 {
 			*list = append(*list, said(long))
 		}

@@ -121,7 +121,10 @@ func (p Protocol) counts(t *testing.T, l *Liar, open func(*testing.T) store.Hand
 		{"ok", func(string, []byte, io.WriteCloser) bool { return false }},
 	}
 	for is, answer := range p.Told {
-		ways = append(ways, way{is, func(key string, right []byte, w io.WriteCloser) bool { return say(w, answer(key, right)) }})
+		ways = append(ways, way{is, func(key string, right []byte, w io.WriteCloser) bool {
+			return say(w,
+				answer(key, right))
+		}})
 	}
 	if !p.Checks {
 		ways = append(ways, []way{

@@ -39,7 +39,8 @@ func Config(t testing.TB, d store.Description, class store.Durability, given map
 
 // At is [Config] of a server, with options of the test's own, such as the place where it puts its
 // records, under those that are given.
-func At(t testing.TB, d store.Description, endpoint string, class store.Durability, own, given map[string]string) store.Config {
+func At(t testing.TB, d store.Description, endpoint string, class store.Durability, own,
+	given map[string]string) store.Config {
 	t.Helper()
 	maps.Copy(own, given)
 	c := Config(t, d, class, own)

@@ -37,8 +37,10 @@ func drawQueries(r *rand.Rand, n int) (queries []store.Query) {
 			var all []store.Condition
 			for range 1 + r.IntN(3) {
 				all = append(all, []store.Condition{
-					{Column: 0, Is: store.Equal}, {Column: 1, Is: store.Equal}, {Column: 3, Is: store.Equal}, {Column: 2, Is: store.Equal},
-					{Column: 1, Is: store.Range}, {Column: 4, Is: store.Range}, {Column: 0, Is: store.Prefix}, {Column: 2, Is: store.Has},
+					{Column: 0, Is: store.Equal}, {Column: 1, Is: store.Equal}, {Column: 3, Is: store.Equal},
+					{Column: 2, Is: store.Equal},
+					{Column: 1, Is: store.Range}, {Column: 4, Is: store.Range}, {Column: 0, Is: store.Prefix},
+					{Column: 2, Is: store.Has},
 				}[r.IntN(8)])
 			}
 			q.Where = append(q.Where, all)

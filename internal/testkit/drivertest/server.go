@@ -15,7 +15,8 @@ import (
 const patience = 5 * time.Minute
 
 // StartServers is [servertest.StartGroup].
-func StartServers(t testing.TB, p server.Program, class store.Durability, options map[string]string, count int) *server.Group {
+func StartServers(t testing.TB, p server.Program, class store.Durability, options map[string]string,
+	count int) *server.Group {
 	t.Helper()
 	return servertest.StartGroup(t, p, class, options, count)
 }

@@ -46,7 +46,8 @@ func (s *Shared) Get(t testing.TB, p server.Program, class store.Durability) *se
 	if err := os.Chmod(directory, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	i, err := server.Start(context.Background(), servertest.Quick(p), server.Request{Directory: directory, Log: io.Discard,
+	i, err := server.Start(context.Background(), servertest.Quick(p), server.Request{Directory: directory,
+		Log:   io.Discard,
 		Class: class, Options: servertest.WithoutLogin(p, nil), Patience: patience})
 	if errors.Is(err, server.ErrNotInstalled) {
 		t.Skipf("SKIPPED: %v, so that the driver is not tested against the real server", err)

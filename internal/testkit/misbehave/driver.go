@@ -45,8 +45,9 @@ type behaviour struct {
 	key   func(key []byte) []byte    // what it takes for the key
 	each  func(n uint64)             // before each operation, with its number in the store
 
-	claimsConflicts bool                                        // says that writes may conflict with others
-	busy, busyBatch func(h *handle, writes []store.Write) error // in the place of a write, or a batch, that begins while another one is under way
+	claimsConflicts bool // says that writes may conflict with others
+	// in the place of a write, or a batch, that begins while another one is under way
+	busy, busyBatch func(h *handle, writes []store.Write) error
 
 	bare       bool                // has no ability at all
 	silent     bool                // does not tell how it answers queries
@@ -128,7 +129,10 @@ var behaviours = []behaviour{
 		return h.write(store.Write{Key: key, Value: value})
 	}},
 	{name: "lies-all-lost", summary: "acknowledges every write without doing it",
-		put: func(*handle, []byte, []byte) error { return nil }, apply: func(*handle, []store.Write) error { return nil }},
+		put: func(*handle, []byte, []byte) error { return nil }, apply: func(*handle,
+			[]store.Write) error {
+			return nil
+		}},
 	{name: "lies-swallowed-errors", summary: "acknowledges values that are too long, and drops them", put: func(h *handle, key, value []byte) error {
 		if len(value) > valueBytesMax {
 			return nil

@@ -111,7 +111,10 @@ func (h *handle) addTo(key []byte, column int, by int64) error {
 	if h.columns == nil {
 		return errors.New("no columns were defined")
 	}
-	return h.honest.change(key, h.buffered, func(old []byte) ([]byte, error) { return h.incremented(old, column, by), nil })
+	return h.honest.change(key, h.buffered, func(old []byte) ([]byte, error) {
+		return h.incremented(old, column,
+			by), nil
+	})
 }
 
 func (h *handle) incremented(record []byte, column int, by int64) []byte {

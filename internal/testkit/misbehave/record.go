@@ -200,7 +200,8 @@ func (h *handle) Explain(query int, _ [][]byte, _ bool) (store.Plan, error) {
 	where := h.queries[query].Where
 	if len(where) == 1 {
 		for _, c := range where[0] {
-			if slices.Contains(h.indexes, store.Index{Column: c.Column, Kind: store.OrderedIndex}) && c.Is != store.Has {
+			if slices.Contains(h.indexes, store.Index{Column: c.Column, Kind: store.OrderedIndex}) &&
+				c.Is != store.Has {
 				return store.Plan{Use: store.IndexFinds, Index: h.columns[c.Column].Name, Text: "by index"}, nil
 			}
 		}

@@ -38,9 +38,10 @@ type lie struct {
 	rewrite func(*trace.Thread)    // likewise: of each thread of the trace
 	linger  bool                   // after the end of input
 	count   func(*counters.File)
-	open    func(*control.Open)                                         // what the honest worker is told instead
-	past    func(*trace.File, *counters.File, int, []counters.Recorded) // changes what a thread has recorded, and its counters
-	reply   func(request control.Request, line []byte) []byte
+	open    func(*control.Open) // what the honest worker is told instead
+	// changes what a thread has recorded, and its counters
+	past  func(*trace.File, *counters.File, int, []counters.Recorded)
+	reply func(request control.Request, line []byte) []byte
 }
 
 // EarlyWork is the CPU time that a worker of kind works-early uses before each phase.
@@ -89,7 +90,10 @@ var lies = map[string]lie{
 		return line
 	}},
 	"counts-bytes": {count: func(c *counters.File) {
-		eachSlot(c, func(slot *counters.Slot) { slot.BytesWritten, slot.BytesRead = 2*slot.BytesWritten, 2*slot.BytesRead })
+		eachSlot(c, func(slot *counters.Slot) {
+			slot.BytesWritten, slot.BytesRead = 2*slot.BytesWritten,
+				2*slot.BytesRead
+		})
 	}},
 	"counts-items": {count: func(c *counters.File) {
 		eachSlot(c, func(slot *counters.Slot) { slot.Items *= 10 })
@@ -184,7 +188,8 @@ var lies = map[string]lie{
 			for outcome, n := range slot.Outcomes {
 				first.Outcomes[outcome] += n
 			}
-			first.Items, first.BytesRead, first.SortSum = first.Items+slot.Items, first.BytesRead+slot.BytesRead, first.SortSum+slot.SortSum
+			first.Items, first.BytesRead, first.SortSum =
+				first.Items+slot.Items, first.BytesRead+slot.BytesRead, first.SortSum+slot.SortSum
 			timesTo(first, slot)
 			*slot = counters.Slot{}
 		})
@@ -221,7 +226,8 @@ var lies = map[string]lie{
 		})
 	}},
 	"requests-at-once": {past: func(t *trace.File, c *counters.File, thread int, records []counters.Recorded) {
-		for i, back := 0, records[0].BeginNS; i < len(records) && t.HasRequests(); i++ { // a pool's handle is with two threads
+		// a pool's handle is with two threads
+		for i, back := 0, records[0].BeginNS; i < len(records) && t.HasRequests(); i++ {
 			records[i].BeginNS, records[i].EndNS = records[i].BeginNS-back, records[i].EndNS-back
 		}
 	}},

@@ -33,7 +33,8 @@ func OverTime(run *record.Run, name string, segments []trace.Segment, queueOf fu
 	}
 	at := slices.IndexFunc(run.Experiment.Phases, func(p experiment.Phase) bool { return p.Name == name })
 	asked := &run.Experiment.Phases[at]
-	asked.Segments, asked.Duration, asked.Rate, asked.Arrivals = segments, load.Ends(), load.Total()/load.Ends().Seconds(), trace.Poisson
+	asked.Segments, asked.Duration, asked.Rate, asked.Arrivals = segments, load.Ends(), load.Total()/load.Ends().
+		Seconds(), trace.Poisson
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
 		if t == nil {
@@ -42,7 +43,8 @@ func OverTime(run *record.Run, name string, segments []trace.Segment, queueOf fu
 		for i := range t.Phases {
 			if p := &t.Phases[i]; p.Name == name {
 				samples := queueOf(planned.Arm).play(p, segments, load, uint64(planned.Block))
-				kept := slices.DeleteFunc(slices.Clone(run.InMemory[planned.ID]), func(s record.Sample) bool { return s.Phase == name })
+				kept := slices.DeleteFunc(slices.Clone(run.InMemory[planned.ID]),
+					func(s record.Sample) bool { return s.Phase == name })
 				run.InMemory[planned.ID] = append(kept, samples...)
 			}
 		}
@@ -50,21 +52,28 @@ func OverTime(run *record.Run, name string, segments []trace.Segment, queueOf fu
 }
 
 // play does the phase, and returns its samples.
-func (q Queue) play(p *record.Phase, segments []trace.Segment, load *trace.Load, seed uint64) (samples []record.Sample) {
-	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000, Fresh: 1000,
+func (q Queue) play(p *record.Phase, segments []trace.Segment, load *trace.Load,
+	seed uint64) (samples []record.Sample) {
+	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 1000,
+		Fresh: 1000,
 		Order: trace.Order{Distribution: trace.Uniform}, Threads: q.Threads, Seed: seed, Rate: 1, Segments: segments})
 	if err != nil {
 		panic(fmt.Errorf("recordtest: %w", err))
 	}
 	end := load.Ends()
 	planned := experiment.Intervals(segments)
-	p.Open, p.Threads, p.ElapsedNS, p.Late, p.NotBegun, p.BehindNS, p.Attempted = true, q.Threads, int64(end), make([]uint64, counters.LatenessWords), 0, 0, 0
+	p.Open, p.Threads, p.ElapsedNS, p.Late, p.NotBegun, p.BehindNS, p.Attempted =
+		true, q.Threads, int64(end), make([]uint64, counters.LatenessWords), 0, 0, 0
 	p.Intervals = nil
 	for _, i := range planned {
-		p.Intervals = append(p.Intervals, record.Interval{Stretch: i.Stretch, FromNS: int64(i.From), ToNS: int64(i.To), Response: histogram.New()})
+		p.Intervals = append(p.Intervals, record.Interval{Stretch: i.Stretch, FromNS: int64(i.From),
+			ToNS: int64(i.To), Response: histogram.New()})
 	}
 	number := func(ns time.Duration) int {
-		k, _ := slices.BinarySearchFunc(planned, ns+1, func(i experiment.Interval, ns time.Duration) int { return int(i.To - ns) })
+		k, _ := slices.BinarySearchFunc(planned, ns+1, func(i experiment.Interval,
+			ns time.Duration) int {
+			return int(i.To - ns)
+		})
 		return min(k, len(planned)-1)
 	}
 	in := func(ns time.Duration) *record.Interval { return &p.Intervals[number(ns)] }

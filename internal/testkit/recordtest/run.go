@@ -53,9 +53,10 @@ type Arm struct {
 	RSSBytes      float64
 	AllocBytes    float64 // an operation
 	Allocs        float64
-	Errors        uint64                              // operations of each put phase that end in an error: marks the trial
-	Refuses       func(class store.Durability) string // why, or ""
-	Fails         func(class store.Durability, block int) string
+	// operations of each put phase that end in an error: marks the trial
+	Errors  uint64
+	Refuses func(class store.Durability) string // why, or ""
+	Fails   func(class store.Durability, block int) string
 }
 
 // Example is a run with something of everything: three classes, eight arms (one of them refused in
@@ -197,7 +198,8 @@ func entriesOf(s Shape, e experiment.Experiment, block int) []entry {
 	return entries
 }
 
-func (e entry) run(s Shape, class store.Durability, block int, at time.Time, random *rand.Rand) (*record.Trial, []record.Sample) {
+func (e entry) run(s Shape, class store.Durability, block int, at time.Time, random *rand.Rand) (*record.Trial,
+	[]record.Sample) {
 	t := &record.Trial{Plan: e.trial, State: record.OK, Started: at, Version: "v1.2.3", Settings: map[string]string{"cache_bytes": "67108864", "sync": fmt.Sprint(class == store.D3)}}
 	if e.trial.Refuse != "" {
 		t.State, t.Cause, t.Error = record.Refused, finding.CauseRefused, e.trial.Refuse
@@ -268,8 +270,11 @@ func (a Arm) phase(name string, number, length int, level float64, random *rand.
 			longest = 0.9e9
 		}
 		longestNS = max(longestNS, longest)
-		sample := record.Sample{Phase: name, At: float64(second + 1), Seconds: 1, Operations: ops, P50NS: &p50, P99NS: &p99, MaxNS: &longest,
-			Records: pointer(uint64(records)), RSSBytes: pointer(uint64(a.RSSBytes * (0.7 + 0.3*float64(second+1)/float64(length)))), CPUSeconds: pointer(6.5)}
+		sample := record.Sample{Phase: name, At: float64(second + 1), Seconds: 1, Operations: ops, P50NS: &p50,
+			P99NS: &p99, MaxNS: &longest,
+			Records:    pointer(uint64(records)),
+			RSSBytes:   pointer(uint64(a.RSSBytes * (0.7 + 0.3*float64(second+1)/float64(length)))),
+			CPUSeconds: pointer(6.5)}
 		if a.DiskFactor > 0 {
 			sample.DiskBytes = pointer(uint64(a.DiskFactor * records * recordBytes))
 			sample.WriteBytes = pointer(ops * recordBytes)
@@ -286,11 +291,16 @@ func (a Arm) phase(name string, number, length int, level float64, random *rand.
 	}
 	operation.Service = latencies(total, threads/level*1e9*0.8, longestNS)
 	p.result = record.Phase{
-		Name: name, Number: number, Measured: number > 0, Threads: threads, ElapsedNS: int64(length) * 1e9, SampleNS: 1e9,
+		Name: name, Number: number, Measured: number > 0, Threads: threads, ElapsedNS: int64(length) * 1e9,
+		SampleNS:   1e9,
 		Operations: []record.Operation{operation}, Attempted: total, Clock: "tsc", ClockDrift: 300,
 		Runtime: map[string]float64{"alloc_bytes": a.AllocBytes * float64(total), "allocs": a.Allocs * float64(total), "gc_pause_ns": 3e6},
-		Sizes:   record.Sizes{LogicalBytes: pointer(uint64(records * recordBytes)), Records: pointer(uint64(records)), Drained: true, DrainSeconds: 1.5},
-		Process: record.Process{CPUSeconds: pointer(6.5 * float64(length)), RSSMaxBytes: pointer(uint64(a.RSSBytes)), HostWriteBytes: pointer(uint64(a.DiskFactor * float64(operation.BytesWritten))), HostWriteSource: record.WritesOfProcess, MajorFaults: pointer(uint64(12))},
+		Sizes: record.Sizes{LogicalBytes: pointer(uint64(records * recordBytes)),
+			Records: pointer(uint64(records)), Drained: true, DrainSeconds: 1.5},
+		Process: record.Process{CPUSeconds: pointer(6.5 * float64(length)),
+			RSSMaxBytes:     pointer(uint64(a.RSSBytes)),
+			HostWriteBytes:  pointer(uint64(a.DiskFactor * float64(operation.BytesWritten))),
+			HostWriteSource: record.WritesOfProcess, MajorFaults: pointer(uint64(12))},
 	}
 	if a.AllocBytes == 0 && a.Allocs == 0 && a.Name == "tokyo-hash" {
 		p.result.Runtime = nil // a native worker: its runtime tells nothing

@@ -64,7 +64,8 @@ func SkipSlow(t testing.TB, p server.Program) {
 }
 
 // StartGroup is [Start] of several servers that make one store.
-func StartGroup(t testing.TB, p server.Program, class store.Durability, options map[string]string, count int) *server.Group {
+func StartGroup(t testing.TB, p server.Program, class store.Durability, options map[string]string,
+	count int) *server.Group {
 	t.Helper()
 	// The server may run as another user, who can't enter t.TempDir.
 	directory, err := os.MkdirTemp("", "assay-server-")

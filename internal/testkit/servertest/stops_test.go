@@ -23,7 +23,8 @@ func TestStoppedQuantile(t *testing.T) {
 		{"too rare", []time.Duration{100 * ms}, 20 * time.Second, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := StoppedQuantile(0.99, c.stops, c.elapsed, c.busy); got < c.want-2*time.Microsecond || got > c.want+2*time.Microsecond {
+			if got := StoppedQuantile(0.99, c.stops, c.elapsed, c.busy); got < c.want-2*time.Microsecond ||
+				got > c.want+2*time.Microsecond {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})

@@ -60,13 +60,15 @@ const (
 // Flawed are the names of those that lose writes to a power cut, and to a kill.
 var (
 	FlawedAtPower = []string{NeverSyncs, SyncsTenth, SyncsBefore, SyncsWrongFile, SyncsNoContents, SyncsLate}
-	FlawedAtKill  = []string{Buffers, TearsValues, Undeletes, HalfBatches, LosesTwice, WontOpen, ShortScans, ShortIndex, StaleIndex, CountsWrong}
+	FlawedAtKill  = []string{Buffers, TearsValues, Undeletes, HalfBatches, LosesTwice, WontOpen, ShortScans,
+		ShortIndex, StaleIndex, CountsWrong}
 	FlawedAtError = []string{IgnoresSyncErrors, SyncsAgain, WritesOn, IgnoresShortWrites}
 )
 
 // Drivers returns all of them.
 func Drivers() (all []store.Driver) {
-	for _, name := range slices.Concat([]string{Honest, ForgetsClose, OpensSlowly}, FlawedAtPower, FlawedAtKill, FlawedAtError) {
+	for _, name := range slices.Concat([]string{Honest, ForgetsClose, OpensSlowly}, FlawedAtPower, FlawedAtKill,
+		FlawedAtError) {
 		all = append(all, driver(name))
 	}
 	return all
@@ -333,7 +335,8 @@ func (s *db) write(parts [][]byte) error {
 				time.Sleep(time.Millisecond) // a kill meets it between two
 			}
 		}
-		s.apply(part[4], part[headBytes:headBytes+int(binary.LittleEndian.Uint32(part[5:]))], part[headBytes+int(binary.LittleEndian.Uint32(part[5:])):])
+		s.apply(part[4], part[headBytes:headBytes+int(binary.LittleEndian.Uint32(part[5:]))],
+			part[headBytes+int(binary.LittleEndian.Uint32(part[5:])):])
 	}
 	return nil
 }
