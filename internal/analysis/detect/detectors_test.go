@@ -414,7 +414,7 @@ func TestWhatIsAReadAndWhatIsAWrite(t *testing.T) {
 			continue // a mix has its steps in its place
 		case "read", "multi_read", "scan", "query", "count":
 			wantRead, wantWrite = true, false
-		case "read_modify_write", "compare_and_swap":
+		case "read_modify_write", "compare_and_swap", "read_or_fill":
 			wantRead = true
 		}
 		if facts.IsRead(p) != wantRead || facts.IsWrite(p) != wantWrite {

@@ -37,6 +37,7 @@
 //	cpus.go      pinned CPUs
 //	crash.go     cuts
 //	faults.go    faults of servers
+//	fill.go      reads that fill what they miss
 //	follow.go    what follows from the stores
 //	groups.go    groups of clients
 //	jvm.go       clients for the JVM
