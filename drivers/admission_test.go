@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"assay/drivers"
+	"assay/internal/evidence/host"
 	"assay/internal/execution/server"
 	"assay/internal/testkit/drivertest"
 	"assay/internal/testkit/servertest"
@@ -102,6 +103,47 @@ func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
 			}
 			must(t, h.Delete([]byte("key")))
 			shownToOthers(t, i)
+		})
+	}
+}
+
+// A server at a Unix socket is reached by this run's driver, and by nobody who can't enter its directory: it
+// listens at no port. One that was killed comes back at the same place.
+func TestAStartedServerAtASocketLetsNoStrangerIn(t *testing.T) {
+	for _, driver := range drivers.All() {
+		d := driver.Describe()
+		p, startable := drivers.Program(d.Name)
+		if !startable || !slices.ContainsFunc(p.Options,
+			func(o store.Option) bool { return o.Name == server.OptionSocket }) {
+			continue
+		}
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			class := d.Durability[0].Class
+			i := drivertest.StartServer(t, p, class, map[string]string{server.OptionSocket: "true"})
+			if store.Network(i.Endpoint()) != "unix" || !strings.HasPrefix(i.Endpoint(), i.Directory+"/") {
+				t.Fatalf("it is at %s, its directory is %s", i.Endpoint(), i.Directory)
+			}
+			if info, err := os.Stat(i.Directory); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("%v of its directory, %v: expected 0700", info.Mode(), err)
+			}
+			c := drivertest.Config(t, d, class, i.Guard.DriverOptions())
+			c.Endpoints = []string{i.Endpoint()}
+			reached := func(t *testing.T) {
+				_, h := drivertest.Open(t, driver, c)
+				must(t, h.Put([]byte("key"), []byte("value")))
+				mustGet(t, h, []byte("key"), []byte("value"))
+			}
+			t.Run("reached", reached)
+			if at, err := host.ListensAt(i.Processes()); err != nil || len(at) > 0 {
+				t.Errorf("it listens at %v, %v", at, err)
+			}
+			if p.InMemory {
+				return // a restart of it forgets all
+			}
+			must(t, i.Crash(nil))
+			must(t, i.Restart(t.Context(), servertest.Patience))
+			t.Run("again", reached)
 		})
 	}
 }

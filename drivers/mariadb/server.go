@@ -36,6 +36,7 @@ var Program = server.Program{
 		{Name: "connections_max", Type: store.Int, Default: "151", Help: "max_connections"},
 		{Name: "flush_log_at_commit", Type: store.Int, Default: "1", Help: "innodb_flush_log_at_trx_commit: 0 for D0 and D2, 2 for D1, 1 for D3; the cell's class sets it"},
 		server.LoginOption(true),
+		server.SocketOption(),
 	},
 	Class: func(class store.Durability) (map[string]string, bool) {
 		values, reached := flushes[class]
@@ -44,13 +45,20 @@ var Program = server.Program{
 		}
 		return map[string]string{"flush_log_at_commit": values[0]}, true
 	},
+	Socket: func(*server.Instance) string { return filepath.Join(dataName, socketName) },
 	Asked: func(i *server.Instance) map[string]string {
-		return map[string]string{
+		asked := map[string]string{
 			"innodb_buffer_pool_size": bytes(i, "buffer_pool_bytes"),
 			"innodb_log_file_size":    bytes(i, "log_file_bytes"),
 			"max_connections":         i.Options["connections_max"], "innodb_flush_log_at_trx_commit": i.Options["flush_log_at_commit"],
 			"bind_address": server.Host, "port": strconv.Itoa(i.Port), "skip_name_resolve": "ON",
 		}
+		if i.AtSocket() {
+			asked["skip_networking"] = "ON"
+			delete(asked, "bind_address")
+			delete(asked, "port")
+		}
+		return asked
 	},
 	Prepare: func(ctx context.Context, i *server.Instance) error {
 		err := i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i), "--tmpdir="+i.Directory,
@@ -59,7 +67,11 @@ var Program = server.Program{
 		if err != nil {
 			return err
 		}
-		name, by := "'"+strings.ReplaceAll(ownUser(), "'", "''")+"'@'"+server.Host+"'", ""
+		from, by := server.Host, ""
+		if i.AtSocket() {
+			from = "localhost"
+		}
+		name := "'" + strings.ReplaceAll(ownUser(), "'", "''") + "'@'" + from + "'"
 		if i.Guard.Password != "" {
 			by = " IDENTIFIED BY '" + i.Guard.Password + "'"
 		}
@@ -69,7 +81,7 @@ var Program = server.Program{
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
 		// A server that starts removes temporary tables from its folder for them, also another one's.
-		arguments = []string{"--no-defaults", "--datadir=" + dataDirectory(i), "--tmpdir=" + i.Directory, "--socket=socket",
+		arguments = []string{"--no-defaults", "--datadir=" + dataDirectory(i), "--tmpdir=" + i.Directory, "--socket=" + socketName,
 			"--pid-file=" + filepath.Join(i.Directory, "pid"),
 			"--init-file=" + filepath.Join(i.Directory, "users.sql")}
 		for name, value := range i.Asked {
@@ -87,7 +99,13 @@ var Program = server.Program{
 	Same: func(_, asked, told string) bool { return meaning(asked) == meaning(told) },
 }
 
-func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, "data") }
+// socketName is its Unix socket's, in the directory of its data: it has one also where it is reached by TCP.
+const (
+	socketName = "socket"
+	dataName   = "data"
+)
+
+func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, dataName) }
 
 func bytes(i *server.Instance, option string) string {
 	return strconv.FormatInt(i.Options.Bytes(option), 10)
@@ -96,7 +114,8 @@ func bytes(i *server.Instance, option string) string {
 // ask returns the first two columns of an answer's rows, to the user who runs Assay.
 func ask(ctx context.Context, i *server.Instance, text string) (told map[string]string, err error) {
 	config := mysql.NewConfig()
-	config.Net, config.Addr, config.User, config.Logger = "tcp", i.Endpoint(), ownUser(), &mysql.NopLogger{}
+	at := i.Endpoint()
+	config.Net, config.Addr, config.User, config.Logger = store.Network(at), at, ownUser(), &mysql.NopLogger{}
 	config.Passwd = i.Guard.Password
 	connector, err := mysql.NewConnector(config)
 	if err != nil {

@@ -36,12 +36,18 @@ var Program = server.Program{
 		{Name: optionUDP, Type: store.Bool, Default: "false", Help: "also answer by UDP, at the same port (-U); not together with TLS or a login"},
 		{Name: optionLoginBy, Type: store.Choice, Default: "text", Choices: []string{"text", "sasl"},
 			Help: "how a login is demanded. text: by the text protocol (-Y); sasl: by SASL (-S), and the binary protocol is then the only one. It needs " + saslInstall},
+		server.SocketOption(),
 	}, server.GuardOptions(false)...),
 	Asked: func(i *server.Instance) map[string]string {
 		asked := map[string]string{
 			"maxbytes": fmt.Sprint(i.Options.Bytes("memory_bytes")), "num_threads": i.Options["threads"],
 			"item_size_max": fmt.Sprint(i.Options.Bytes("item_bytes_max")), "maxconns": i.Options["connections_max"],
-			"tcpport": strconv.Itoa(i.Port), "udpport": strconv.Itoa(udpPort(i)), "inter": server.Host,
+			"udpport": strconv.Itoa(udpPort(i)),
+		}
+		if i.AtSocket() {
+			asked["domain_socket"], asked["umask"] = i.Endpoint(), socketMode
+		} else {
+			asked["tcpport"], asked["inter"] = strconv.Itoa(i.Port), server.Host
 		}
 		if i.Guard.Certificate != "" {
 			asked["ssl_enabled"] = "yes"
@@ -55,8 +61,8 @@ var Program = server.Program{
 		return asked
 	},
 	Prepare: func(ctx context.Context, i *server.Instance) error {
-		if i.Options.Bool(optionUDP) && i.Guard != (server.Guard{}) {
-			return fmt.Errorf("memcached has no TLS and no login by UDP: %w", store.ErrRefused)
+		if i.Options.Bool(optionUDP) && (i.Guard != (server.Guard{}) || i.AtSocket()) {
+			return fmt.Errorf("memcached has no TLS, no login and no Unix socket by UDP: %w", store.ErrRefused)
 		}
 		if bySASL(i) {
 			return prepareSASL(ctx, i)
@@ -64,9 +70,13 @@ var Program = server.Program{
 		return nil
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
-		arguments = []string{"-l", server.Host, "-p", strconv.Itoa(i.Port), "-U", strconv.Itoa(udpPort(i)),
-			"-m", fmt.Sprint(i.Options.Bytes("memory_bytes") >> 20), "-t", i.Options["threads"],
-			"-I", fmt.Sprint(i.Options.Bytes("item_bytes_max")), "-c", i.Options["connections_max"]}
+		if i.AtSocket() {
+			arguments = []string{"-s", i.Endpoint(), "-a", "0" + socketMode}
+		} else {
+			arguments = []string{"-l", server.Host, "-p", strconv.Itoa(i.Port), "-U", strconv.Itoa(udpPort(i))}
+		}
+		arguments = append(arguments, "-m", fmt.Sprint(i.Options.Bytes("memory_bytes")>>20), "-t", i.Options["threads"],
+			"-I", fmt.Sprint(i.Options.Bytes("item_bytes_max")), "-c", i.Options["connections_max"])
 		if i.Guard.Certificate != "" {
 			arguments = append(arguments, "-Z", "-o", "ssl_chain_cert="+i.Guard.Certificate+",ssl_key="+i.Guard.Key)
 		}
@@ -91,6 +101,7 @@ var Program = server.Program{
 const (
 	optionUDP     = "udp"
 	optionLoginBy = "login_by"
+	socketMode    = "700" // octal: of the Unix socket's file
 )
 
 // udpPort is that of TCP; 0: none.

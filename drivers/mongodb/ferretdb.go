@@ -49,6 +49,9 @@ func ferretSettings(ctx context.Context, client *mongo.Client, endpoint string) 
 			err, store.ErrRefused)
 	}
 	settings := map[string]string{"version": version, "handler": flags["handler"], "listen-addr": flags["listen-addr"]}
+	if store.Network(endpoint) == "unix" {
+		settings["listen-unix"] = flags["listen-unix"]
+	}
 	if flags["handler"] != "sqlite" {
 		return settings, nil
 	}

@@ -92,6 +92,7 @@ var FerretProgram = server.Program{
 	Tells:      regexp.MustCompile(`(?m)^version: v`),
 	Options: []store.Option{
 		{Name: synchronous, Type: store.Choice, Default: "full", Choices: []string{"full", "normal", "off"}, Help: "SQLite's synchronous: off for D1, full for D3; the cell's class sets it"},
+		server.SocketOption(),
 	},
 	Class: func(class store.Durability) (map[string]string, bool) {
 		value, reached := map[store.Durability]string{store.D1: "off", store.D3: "full"}[class]
@@ -101,12 +102,12 @@ var FerretProgram = server.Program{
 		return map[string]string{synchronous: value}, true
 	},
 	Asked: func(i *server.Instance) map[string]string {
-		return map[string]string{"handler": "sqlite", "listen-addr": i.Endpoint(), synchronous: i.Options[synchronous], journalMode: "wal"}
+		return map[string]string{"handler": "sqlite", listens(i): i.Endpoint(), synchronous: i.Options[synchronous], journalMode: "wal"}
 	},
 	Prepare: func(_ context.Context, i *server.Instance) error { return os.Mkdir(dataDirectory(i), 0o700) },
 	Command: func(i *server.Instance) (arguments, environment []string) {
 		return []string{"--handler=sqlite", "--sqlite-url=file:data/?_pragma=" + synchronous + "(" + i.Options[synchronous] + ")",
-			"--listen-addr=" + i.Endpoint(), "--debug-addr=-", "--state-dir=-", "--telemetry=disable", "--log-level=error"}, nil
+			"--listen-addr=", "--" + listens(i) + "=" + i.Endpoint(), "--debug-addr=-", "--state-dir=-", "--telemetry=disable", "--log-level=error"}, nil
 	},
 	Ready: ready,
 	Settings: func(ctx context.Context, i *server.Instance) (settings map[string]string, err error) {
@@ -117,6 +118,9 @@ var FerretProgram = server.Program{
 		return settings, err
 	},
 }
+
+// listens is FerretDB's flag for where it listens.
+func listens(i *server.Instance) string { return "listen-" + listenFlags[store.Network(i.Endpoint())] }
 
 func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, "data") }
 

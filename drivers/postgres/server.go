@@ -44,17 +44,23 @@ var Program = server.Program{
 		{Name: "fsync", Type: store.Bool, Default: "true", Help: "fsync: false for D1, where nothing is synced"},
 		{Name: "full_page_writes", Type: store.Bool, Default: "true", Help: "full_page_writes: D3 needs them"},
 		server.LoginOption(true),
+		server.SocketOption(),
 	},
 	Class: func(class store.Durability) (map[string]string, bool) {
 		_, reached := needs[class]
 		return map[string]string{"fsync": strconv.FormatBool(class != store.D1)}, reached
 	},
+	Socket: func(i *server.Instance) string { return socketName + strconv.Itoa(i.Port) },
 	Asked: func(i *server.Instance) map[string]string {
-		return map[string]string{
+		asked := map[string]string{
 			"shared_buffers": kilobytes(i, "shared_buffers_bytes"), "max_wal_size": megabytes(i, "max_wal_bytes"),
 			"max_connections": i.Options["connections_max"], "fsync": i.Options["fsync"], "full_page_writes": i.Options["full_page_writes"],
 			"listen_addresses": server.Host, "port": strconv.Itoa(i.Port), "unix_socket_directories": "",
 		}
+		if i.AtSocket() { // it goes into the directory of its data, which is in the server's own
+			asked["listen_addresses"], asked["unix_socket_directories"], asked["unix_socket_permissions"] = "", "..", "0700"
+		}
+		return asked
 	},
 	Prepare: func(ctx context.Context, i *server.Instance) error {
 		data, role, err := dataDirectory(i), "", error(nil)
@@ -81,6 +87,9 @@ var Program = server.Program{
 			return err
 		}
 		access := fmt.Sprintf("host all %s %s/32 %s\n", role, server.Host, how)
+		if i.AtSocket() {
+			access = fmt.Sprintf("local all %s %s\n", role, how)
+		}
 		if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(access), 0o644); err != nil {
 			return err
 		}
@@ -117,7 +126,11 @@ func megabytes(i *server.Instance, option string) string {
 
 // own is how the user who runs Assay connects, as the driver does.
 func own(i *server.Instance) (*pgconn.Config, error) {
-	text := fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host, i.Port)
+	at := server.Host
+	if i.AtSocket() {
+		at = quoted(i.Directory)
+	}
+	text := fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", at, i.Port)
 	if i.Guard.Credentials != "" {
 		text += " passfile=" + quoted(i.Guard.Credentials)
 	}

@@ -44,6 +44,7 @@ var Program = server.Program{
 		{Name: "connections_max", Type: store.Int, Default: "10000", Help: "connections at once (maxclients)"},
 		{Name: "cluster", Type: store.Bool, Default: "false",
 			Help: "run as a node of a cluster of masters, each with an equal part of the slots (cluster-enabled); several servers always are one"},
+		server.SocketOption(),
 	}, server.GuardOptions(true)...), // who may say CONFIG SET dir writes files as the server's user
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		policies := map[store.Durability]string{store.D1: "no", store.D2: "everysec", store.D3: "always"}
@@ -66,6 +67,9 @@ var Program = server.Program{
 			"port": strconv.Itoa(i.Port), "bind": i.Host, "appendonly": appendonly, "appendfsync": i.Options["appendfsync"], "save": save,
 			"maxmemory": fmt.Sprint(i.Options.Bytes("memory_bytes")), "maxmemory-policy": i.Options["memory_policy"],
 			"io-threads": i.Options["io_threads"], "maxclients": i.Options["connections_max"], "dir": i.Directory,
+		}
+		if i.AtSocket() {
+			asked["port"], asked["unixsocket"], asked["unixsocketperm"] = "0", i.Endpoint(), "700"
 		}
 		if clustered(i) {
 			asked["cluster-enabled"], asked["cluster-port"], asked["cluster-announce-ip"] = "yes", strconv.Itoa(i.PeerPort), i.Host

@@ -139,7 +139,7 @@ func program(driver, only string, options []store.Option,
 		MayBeRoot:  true,
 		Open: "its protocol has no login; commands that the driver does not need are forbidden, those that run programs " +
 			"and write files elsewhere among them, and others can do with its records what the driver can",
-		Options: append(options, ofEvery...),
+		Options: append(append(options, ofEvery...), server.SocketOption()),
 		Class:   class,
 		Ready:   func(ctx context.Context, i *server.Instance) error { _, err := statOf(ctx, i); return err },
 		Prepare: func(_ context.Context, i *server.Instance) error {
@@ -161,8 +161,11 @@ func program(driver, only string, options []store.Option,
 	}
 	p.Same = same
 	p.Command = func(i *server.Instance) (arguments, environment []string) {
-		arguments = []string{"-host", server.Host, "-port", strconv.Itoa(i.Port), "-thnum",
-			i.Options["threads"], "-le", "-mask", "all", "-unmask", strings.Join(allowed, ",")}
+		at, port := server.Host, i.Port
+		if i.AtSocket() {
+			at, port = i.Endpoint(), 0
+		}
+		arguments = []string{"-host", at, "-port", strconv.Itoa(port), "-thnum", i.Options["threads"], "-le", "-mask", "all", "-unmask", strings.Join(allowed, ",")}
 		if i.Options.Bool("update_log") {
 			arguments = append(arguments, "-ulog", updateLogDirectory)
 		}

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"assay/store"
@@ -38,9 +39,17 @@ func (g *Guard) files() []*string {
 
 // The options by which an experiment asks for a guard.
 const (
-	optionTLS   = "tls"
-	OptionLogin = "login"
+	optionTLS    = "tls"
+	OptionLogin  = "login"
+	OptionSocket = "socket"
 )
+
+// SocketOption is that of a program which can listen at a Unix socket: its Command does so where
+// [Instance.AtSocket] says it, and then listens at no TCP port.
+func SocketOption() store.Option {
+	return store.Option{Name: OptionSocket, Type: store.Bool, Default: "false",
+		Help: "listen at a Unix socket in the server's directory, which is closed to other users, and at no TCP port"}
+}
 
 // GuardOptions are those of a program that can demand TLS and a login: its Command does what
 // Instance.Guard says. It demands a login by default where it would do more for others on the
@@ -73,7 +82,21 @@ func (p *Program) Admission() string {
 	if p.DemandsLogin() {
 		return "whoever connects must log in, by a password that Assay makes for each start"
 	}
-	return "everybody on the machine can connect: " + p.Open
+	return "everybody on the machine can connect: " + p.Open + p.closes()
+}
+
+// closes says which of its options keep others out.
+func (p *Program) closes() string {
+	var names []string
+	for _, o := range p.Options {
+		if o.Name == OptionLogin || o.Name == OptionSocket {
+			names = append(names, o.Name+": true")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(names, " or ") + " keeps them out"
 }
 
 // DriverOptions are the options with which the driver gets in.
@@ -89,7 +112,31 @@ func (g Guard) DriverOptions() map[string]string {
 }
 
 // guarded reports whether the experiment asks for a guard.
-func (i *Instance) guarded() bool { return i.asksFor(optionTLS) || i.asksFor(OptionLogin) }
+func (i *Instance) guarded() bool {
+	return i.asksFor(optionTLS) || i.asksFor(OptionLogin) || i.AtSocket()
+}
+
+// AtSocket reports whether the experiment asks for a Unix socket in place of a port.
+func (i *Instance) AtSocket() bool { return i.asksFor(OptionSocket) }
+
+// socketBytesMax is the longest path that the address of a Unix socket takes (unix(7)).
+const socketBytesMax = 107
+
+// refuseSocket says why what the experiment asks for can't be had at a Unix socket.
+func (i *Instance) refuseSocket() error {
+	switch path := i.Endpoint(); {
+	case !i.AtSocket():
+		return nil
+	case i.Count > 1 && i.Program.Several == Cluster:
+		return fmt.Errorf("members of a cluster find each other by TCP, not at Unix sockets: %w", store.ErrRefused)
+	case i.asksFor(optionTLS):
+		return fmt.Errorf("a Unix socket has no TLS here: %w", store.ErrRefused)
+	case len(path) > socketBytesMax:
+		return fmt.Errorf("the path of its Unix socket has %d bytes, and its address takes %d: "+
+			"--data DIR puts the stores' directories elsewhere: %w", len(path), socketBytesMax, store.ErrRefused)
+	}
+	return nil
+}
 
 func (i *Instance) asksFor(option string) bool {
 	_, declared := i.Options[option]

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -63,8 +65,19 @@ type process struct {
 	err    error         // how; read once exited is closed
 }
 
-// Endpoint returns HOST:PORT.
-func (i *Instance) Endpoint() string { return net.JoinHostPort(i.Host, strconv.Itoa(i.Port)) }
+// Endpoint returns HOST:PORT, or the absolute path of its Unix socket.
+func (i *Instance) Endpoint() string {
+	switch {
+	case !i.AtSocket():
+		return net.JoinHostPort(i.Host, strconv.Itoa(i.Port))
+	case i.Program.Socket != nil:
+		return filepath.Join(i.Directory, i.Program.Socket(i))
+	}
+	return filepath.Join(i.Directory, socketName)
+}
+
+// socketName ends as the clients of MongoDB's protocol want it.
+const socketName = "server.sock"
 
 // PID returns the number of the server's first process; its others are below it.
 func (i *Instance) PID() int { return i.life.now.Load().PID() }
@@ -148,6 +161,11 @@ const (
 
 // run starts the server's process and watches for its end.
 func (i *Instance) run() error {
+	if i.AtSocket() { // one that was killed leaves its own
+		if err := os.Remove(i.Endpoint()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	arguments, environment := i.Program.Command(i)
 	p, err := child.Start(i.command(i.output, i.Binary, arguments, environment), i.owner())
 	if err != nil {

@@ -123,6 +123,10 @@ type Program struct {
 	// everybody on the machine, and what they can do there. Every other program has a [LoginOption] that is true.
 	Open string
 
+	// Socket returns the name of its Unix socket in Directory, where it has the [SocketOption]. Optional:
+	// server.sock.
+	Socket func(i *Instance) string
+
 	// Asked returns what Settings must tell if the server does what it was asked to: names and
 	// values in the server's own words. It is called first, and fills Instance.Asked.
 	Asked func(i *Instance) map[string]string

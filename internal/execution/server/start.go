@@ -73,6 +73,9 @@ func (i *Instance) start(ctx context.Context, r Request) (err error) {
 	if err := i.choosePorts(hosts); err != nil {
 		return err
 	}
+	if err := i.refuseSocket(); err != nil {
+		return err
+	}
 	i.Asked = maps.Clone(i.Program.Asked(i))
 	for name, value := range r.Settings {
 		if i.Asked == nil {
@@ -130,6 +133,9 @@ const deathPatience = time.Second
 // have it says so in words of its own.
 func (i *Instance) explain(err error) error {
 	if i.Died() == nil {
+		return err
+	}
+	if i.AtSocket() {
 		return err
 	}
 	listener, listenErr := net.Listen("tcp", i.Endpoint())

@@ -60,6 +60,10 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}
+	if f.Options["socket"] == "true" && !s.Description.UnixSockets {
+		return r.fail(here.below("options").in("socket"), "%s reaches servers by TCP alone", s.Driver).
+			hint("leave socket out, or take the driver %s", s.Driver)
+	}
 	if f.Build != nil {
 		return r.build(*f.Build, f.Program, program, s)
 	}
