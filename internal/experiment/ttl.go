@@ -44,16 +44,19 @@ func (p Phase) TTLText() string {
 
 // refuseTTL says why a store can't keep the times of a part's values.
 func refuseTTL(s Store, p Phase) *Refusal {
-	field := "phases." + p.Name + ".ttl"
+	field, remedy := "phases."+p.Name+".ttl", ""
+	if p.Replay != nil {
+		field, remedy = "phases."+p.Name+".replay", "; replay: {ttl: none} leaves recorded TTLs out"
+	}
 	for _, t := range p.TTL {
 		if t.Life == 0 {
 			continue
 		}
 		if d := s.Description; !d.Abilities.Expire || d.Expiry == nil {
-			return &Refusal{field, fmt.Sprintf("%s can't remove values after a time (phase %s): %s can", s.Name, p.Name, Expiring)}
+			return &Refusal{field, fmt.Sprintf("%s can't remove values after a time (phase %s): %s can%s", s.Name, p.Name, Expiring, remedy)}
 		}
 		if why := s.Description.Expiry.Refuse(t.Life); why != "" {
-			return &Refusal{field, fmt.Sprintf("%s can't keep a TTL (phase %s): %s", s.Name, p.Name, why)}
+			return &Refusal{field, fmt.Sprintf("%s can't keep a TTL (phase %s): %s%s", s.Name, p.Name, why, remedy)}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,45 @@ func finalOf(t *testing.T, trial *record.Trial, driver string) {
 		if f.Late == 0 || f.Lost > 0 {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+// What a recording says of times to live is kept, and held against what was recorded.
+func TestReplayedTTLsAreKept(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	var recorded strings.Builder
+	recorded.WriteString("time_ms,op,key,size,ttl\n")
+	for i := range 3000 {
+		op, ttl := "get", 0
+		if i%5 == 0 {
+			op, ttl = "set", i%2
+		}
+		fmt.Fprintf(&recorded, "%d,%s,k%d,40,%d\n", i, op, i*i%1501, ttl)
+	}
+	file := filepath.Join(t.TempDir(), "ttl.csv")
+	if err := os.WriteFile(file, []byte(recorded.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for driver, want := range map[string]finding.Code{"expires-on-time": "", "expires-early": finding.FaultLost, "expires-never": finding.FaultLate} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			before, _, _ := strings.Cut(expiryText, "  - {name: mixed")
+			text := strings.NewReplacer("WORKER", fmt.Sprintf("%q", os.Args[0]), "DRIVER", driver, "records: 300\n", "").Replace(before) +
+				"  - {name: replay, replay: " + file + "}\n"
+			trial, _, _ := runCounted(t, text, driver, "")
+			p := trial.Phases[len(trial.Phases)-1]
+			if p.Fidelity == nil || p.Fidelity.TTLs > 1e-9 || p.Fidelity.Sent != 3000 {
+				t.Errorf("%+v", p.Fidelity)
+			}
+			x := p.Expiry
+			if x == nil || x.Over() == 0 || (x.Early > 0) != (want == finding.FaultLost) ||
+				(x.Late > 0) != (want == finding.FaultLate) {
+				t.Errorf("%+v", x)
+			}
+			if found := slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Fault() == want }); found != (want != "") {
+				t.Errorf("marks %+v, want %q", trial.Marks, want)
+			}
+		})
 	}
 }

@@ -40,6 +40,9 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 		}
 		e := threads[t].Entries[at]
 		sent.Add(recordedAs(e.Operation()), e.Index(), int64(p.file.Amounts[e.SizeClass()]))
+		if e.Operation().Puts() {
+			sent.AddTTL(replay.RecordedTTL(p.file.TTLs[e.SizeClass()]))
+		}
 		if len(threads[t].Due) > 0 {
 			due := threads[t].Due[at]
 			if sent.Requests == 1 {

@@ -21,12 +21,32 @@ type ReplayFile struct {
 	Format  RecordingForm `yaml:"format" jsonschema_description:"Its form. Default: found by looking."`
 	Columns ColumnsOfFile `yaml:"columns" jsonschema_description:"Of a CSV file, which column is what: by its name in the header, or by its number from 1 on in a file without one. Default: the usual names."`
 
-	Speed  *float64     `yaml:"speed" jsonschema_description:"How many times as fast as recorded requests come. Default: 1."`
-	Closed bool         `yaml:"closed" jsonschema_description:"true: as fast as the store answers, whatever the recorded times. Default: false."`
-	Loops  *Count       `yaml:"loops" jsonschema_description:"How often all of it is played, one time after the other. Default: 1."`
-	From   DurationForm `yaml:"from" jsonschema_description:"Requests before that time, since the first one, are left out."`
-	Until  DurationForm `yaml:"until" jsonschema_description:"Requests from that time on are left out."`
-	Sample OneInForm    `yaml:"sample" jsonschema_description:"1/N: one key in N, with all its requests. Default: all keys."`
+	Speed  *float64        `yaml:"speed" jsonschema_description:"How many times as fast as recorded requests come. Default: 1."`
+	Closed bool            `yaml:"closed" jsonschema_description:"true: as fast as the store answers, whatever the recorded times. Default: false."`
+	Loops  *Count          `yaml:"loops" jsonschema_description:"How often all of it is played, one time after the other. Default: 1."`
+	From   DurationForm    `yaml:"from" jsonschema_description:"Requests before that time, since the first one, are left out."`
+	Until  DurationForm    `yaml:"until" jsonschema_description:"Requests from that time on are left out."`
+	TTL    RecordedTTLForm `yaml:"ttl" jsonschema_description:"recorded: values live as long as recorded ones, parted by the speed; none: recorded TTLs are left out. Default: recorded."`
+	Sample OneInForm       `yaml:"sample" jsonschema_description:"1/N: one key in N, with all its requests. Default: all keys."`
+}
+
+// RecordedTTLForm says what becomes of recorded TTLs: recorded, or none.
+type RecordedTTLForm string
+
+const (
+	ttlRecorded = "recorded"
+	ttlNone     = "none"
+)
+
+func (f *RecordedTTLForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	if n.kind != scalar || n.text != ttlRecorded && n.text != ttlNone {
+		return n.expected(path, ttlRecorded+" or "+ttlNone)
+	}
+	*f = RecordedTTLForm(n.text)
+	return nil
 }
 
 // ColumnsOfFile says which column of a CSV recording is what.
@@ -125,6 +145,9 @@ func (r workResolver) recording(p PhaseFile) (*experiment.Replay, *Error) {
 		return nil, r.fail(r.in("file"), "%s", failure)
 	}
 	replay.Summary = *summary
+	if f.TTL != ttlNone {
+		replay.PlayTTLs()
+	}
 	if most := uint64(trace.DefaultEntriesMax); summary.Requests > most {
 		return nil, r.fail(r.in("file"), "the recording %s has %s requests, and %s fit a trace", f.File, format.Count(summary.Requests), format.Count(most)).
 			hint("take one key in %d (sample: 1/%[1]d), or a part of its time (until: %s)", (summary.Requests+most-1)/most,
@@ -163,6 +186,11 @@ func (r workResolver) replayed(i int, p PhaseFile) (experiment.Phase, *Error) {
 			}
 		}
 	}
+	if len(replay.TTLs) > 0 && r.file.Latency.Every > 1 {
+		return resolved, r.fail(r.in("replay"), "with latency: sampled(%d) most operations have no time, from which a recorded TTL could count", r.file.Latency.Every).
+			hint("leave out latency, or write replay: {ttl: none}")
+	}
+	resolved.TTL = replay.TTLMix()
 	if err := r.amounts(p, &resolved); err != nil {
 		return resolved, err
 	}
@@ -211,8 +239,24 @@ func (r workResolver) noteReplay(replay *experiment.Replay) {
 	if len(others) > 0 {
 		r.note("%s: %s write a whole value here", file, format.List(others))
 	}
-	if s.TTLs > 0 {
-		r.note("%s: the TTLs of %s are left out", file, format.Plural(int(s.TTLs), "request", ""))
+	r.noteTTLs(file, replay)
+}
+
+// noteTTLs says what becomes of recorded TTLs.
+func (r workResolver) noteTTLs(file string, replay *experiment.Replay) {
+	s := &replay.Summary
+	writes := uint64(0)
+	for _, n := range s.TTLWrites {
+		writes += n
+	}
+	switch {
+	case writes > 0 && len(replay.TTLs) == 0:
+		r.note("%s: the TTLs of %s are left out, as replay: {ttl: none} says", file, format.Plural(int(writes), "write", ""))
+	case writes > 0 && replay.Speed != 1 && !replay.Closed:
+		r.note("%s: TTLs are parted by the speed, and in whole seconds", file)
+	}
+	if others := s.TTLs - writes; others > 0 {
+		r.note("%s: the TTLs of %s that write nothing have no effect", file, format.Plural(int(others), "request", ""))
 	}
 }
 

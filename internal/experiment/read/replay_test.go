@@ -82,6 +82,7 @@ func TestReplayMistakes(t *testing.T) {
 		"{file: " + file + ", closed: true, speed: 2}": "has no speed",
 		file + ", mix: {read: 1}":                      "it has no mix",
 		file + ", rate: 5":                             "it has no rate",
+		"{file: " + file + ", ttl: 5s}":                "recorded or none",
 		file + ", ttl: 5s":                             "it has no ttl",
 		file + ", order: uniform":                      "it has no order",
 	} {
@@ -89,6 +90,51 @@ func TestReplayMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", replay, err, want)
 		}
+	}
+}
+
+// Recorded TTLs are played where stores have them, parted by the speed, or left out if the file says so.
+func TestReplayOfTTLs(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("time_ms,op,key,size,ttl\n")
+	for i := range 1000 {
+		fmt.Fprintf(&text, "%d,set,k%d,20,%d\n", i, i%100, i%2*25)
+	}
+	file := filepath.Join(t.TempDir(), "ttl.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load := func(stores, replay string) (*read.Loaded, error) {
+		return read.Source{Text: []byte("name: r\nstores: [" + stores + "]\ndurability: D0\n" +
+			"phases:\n  - {name: replay, replay: {file: " + file + replay + "}}\n"), Name: "r.yaml"}.Load(fakeDrivers())
+	}
+	for replay, want := range map[string]string{
+		"":                            "25s 50 %, none 50 %",
+		", speed: 10":                 "3s 50 %, none 50 %",
+		", closed: true":              "25s 50 %, none 50 %",
+		", speed: 10, ttl: none":      "",
+		", speed: 100, ttl: recorded": "1s 50 %, none 50 %",
+	} {
+		l, err := load("memory", replay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := l.Experiment
+		if got := e.Phases[0].TTLText(); got != want || e.ExpiresBy(0) != (want != "") {
+			t.Errorf("%s: %q, want %q", replay, got, want)
+		}
+		noted := strings.Contains(strings.Join(l.Notes, "\n"), "TTLs of 500 writes are left out")
+		if r := e.Refusal(0, 0); r != nil || noted != (want == "") {
+			t.Errorf("%s: %v, notes %q", replay, r, l.Notes)
+		}
+	}
+	l, err := load("pebble, memory", "")
+	if err == nil {
+		if r := l.Experiment.Refusal(0, 0); r == nil || !strings.Contains(r.Reason, "replay: {ttl: none} leaves recorded TTLs out") {
+			t.Errorf("%+v", r)
+		}
+	} else if !strings.Contains(err.Error(), "ttl: none") {
+		t.Error(err)
 	}
 }
 

@@ -11,9 +11,10 @@ type HitRate struct {
 // 0 to 1.
 type Distances struct {
 	Mix   float64 `json:"mix"`
-	Sizes float64 `json:"sizes"` // of values that are written
-	Gaps  float64 `json:"gaps"`  // between one request and the next
-	Hits  float64 `json:"hits"`  // of all caches
+	Sizes float64 `json:"sizes"`          // of values that are written
+	TTLs  float64 `json:"ttls,omitempty"` // likewise
+	Gaps  float64 `json:"gaps"`           // between one request and the next
+	Hits  float64 `json:"hits"`           // of all caches
 }
 
 // Compare holds a stream against the recorded one, once both are done. Gaps are told where both have
@@ -28,6 +29,7 @@ func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
 		d.Mix = max(d.Mix, was[o]-is[o], is[o]-was[o])
 	}
 	d.Sizes = distance(&recorded.written, &sent.written)
+	d.TTLs = distance(&recorded.ttls, &sent.ttls)
 	d.Gaps = distance(&recorded.gaps, &sent.gaps)
 	before, after := recorded.rates, sent.rates
 	for i, share := range SizesLRU {

@@ -341,7 +341,7 @@ func TestSizesKeepBytes(t *testing.T) {
 		s.add(bytes)
 		total += float64(bytes)
 	}
-	bytes, counts := s.classes()
+	bytes, counts := s.classes(ClassesMax)
 	if len(bytes) > ClassesMax {
 		t.Fatalf("%d classes", len(bytes))
 	}

@@ -43,6 +43,9 @@ var operationsByName = map[string]Operation{
 	"delete": Delete, "del": Delete, "remove": Delete,
 }
 
+// OperationOf returns the operation of a recording's word, such as the name of one.
+func OperationOf(word string) (Operation, bool) { return operationOf([]byte(word)) }
+
 // operationOf reads a recording's word for an operation.
 func operationOf(word []byte) (Operation, bool) {
 	switch string(word) { // nearly all

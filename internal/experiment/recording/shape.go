@@ -10,6 +10,7 @@ type Shape struct {
 	Requests   uint64
 	operations [operationEnd]uint64
 	written    [histogram.Buckets]uint64 // lengths of values that were written
+	ttls       [histogram.Buckets]uint64 // of values that were written, in s; 0: without an end
 	gaps       [histogram.Buckets]uint64 // ns between one request and the next
 	last       int64
 	speed      float64
@@ -40,6 +41,9 @@ func (s *Shape) AddTime(atNS int64) {
 	}
 	s.last = atNS
 }
+
+// AddTTL counts for how many seconds a value that is written is to live; 0: without an end.
+func (s *Shape) AddTTL(seconds float64) { s.ttls[histogram.Bucket(uint64(max(seconds, 0)+0.5))]++ }
 
 // Add counts what a request does. bytes is the length of the value where one is written; Unknown.
 func (s *Shape) Add(o Operation, key uint64, bytes int64) {
@@ -92,6 +96,9 @@ func (s Selection) ShapeOf(keys uint64, speed float64, stopped func() error) (*S
 		for i := range batch {
 			r := &batch[i]
 			shape.Add(r.Operation, r.Key, r.ValueBytes)
+			if r.Operation.Writes() {
+				shape.AddTTL(float64(r.TTLSeconds))
+			}
 			if s.selects(r.Key) {
 				shape.AddTime(r.AtNS)
 			}

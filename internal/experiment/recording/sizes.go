@@ -12,6 +12,10 @@ import (
 // it counts.
 const ClassesMax = 200
 
+// TTLsMax is how many times to live a replay has at most, beside values without one. Each goes with each
+// length, so that the more there are, the fewer lengths.
+const TTLsMax = 8
+
 // sizes counts lengths of values.
 type sizes struct {
 	counts [histogram.Buckets]uint64
@@ -29,16 +33,16 @@ type class struct{ count, sum float64 }
 
 func (c class) mean() float64 { return c.sum / c.count }
 
-// classes returns the lengths that stand for all, ascending, and how many values each is. Lengths that
-// are near each other, and few, are joined first.
-func (s *sizes) classes() (bytes []int, counts []uint64) {
+// classes returns at most so many lengths that stand for all, ascending, and how many values each is.
+// Lengths that are near each other, and few, are joined first.
+func (s *sizes) classes(most int) (bytes []int, counts []uint64) {
 	var all []class
 	for b, n := range s.counts {
 		if n > 0 {
 			all = append(all, class{float64(n), float64(s.sums[b])})
 		}
 	}
-	for len(all) > ClassesMax {
+	for len(all) > most {
 		best, least := 0, math.Inf(1)
 		for i := range len(all) - 1 {
 			a, b := all[i], all[i+1]

@@ -24,6 +24,10 @@ type Summary struct {
 	SizeKeys []uint64 `json:"size_keys,omitempty"`
 
 	TTLs uint64 `json:"ttls,omitempty"` // requests with a TTL
+	// TTLSeconds are times that stand for those of writes, ascending, and TTLWrites how many writes each
+	// is. None: no write has one.
+	TTLSeconds []int    `json:"ttl_seconds,omitempty"`
+	TTLWrites  []uint64 `json:"ttl_writes,omitempty"`
 
 	// Counts are the requests in each so many ns, from the begin on.
 	IntervalNS int64    `json:"interval_ns"`
@@ -70,6 +74,7 @@ func (s Selection) Summarize(stopped func() error) (*Summary, error) {
 	var (
 		operations  [operationEnd]uint64
 		all, byKey  sizes
+		ttls        sizes  // of seconds
 		known       []bool // of each key: its first length was told
 		last        int64
 		keySum      float64
@@ -102,6 +107,9 @@ func (s Selection) Summarize(stopped func() error) (*Summary, error) {
 			operations[r.Operation]++
 			if r.TTLSeconds > 0 {
 				sum.TTLs++
+				if r.Operation.Writes() {
+					ttls.add(int64(r.TTLSeconds))
+				}
 			}
 			if r.ValueBytes != Unknown {
 				all.add(r.ValueBytes)
@@ -139,7 +147,8 @@ func (s Selection) Summarize(stopped func() error) (*Summary, error) {
 	if keysOfBytes > 0 {
 		sum.KeyBytesMean = keySum / float64(keysOfBytes)
 	}
-	sum.Sizes, _ = all.classes()
+	sum.TTLSeconds, sum.TTLWrites = ttls.classes(TTLsMax)
+	sum.Sizes, _ = all.classes(ClassesMax / (1 + len(sum.TTLSeconds)))
 	sum.SizeKeys = byKey.by(sum.Sizes)
 	sum.IntervalNS, sum.Counts = over.width, over.counts
 	return sum, nil

@@ -126,7 +126,7 @@ type generator struct {
 	shuffles     []permutation // of each pass
 	// of a load of a recording's keys: position of the length of each key's value + 1; 0: not told
 	keySizes []uint8
-	keyed    *replayed // that they are of
+	keyed    *replayed // that they are of; their classes are made
 }
 
 // threads are the group's in the trace.
@@ -179,6 +179,9 @@ func (g *generator) generate() error {
 
 // prepareAmounts gives a size class to each value length, scan length and to the full batch.
 func (g *generator) prepareAmounts() error {
+	if g.Replay != nil && !g.Load {
+		return nil // classes are those of what the recording has
+	}
 	for _, z := range g.Sizes {
 		if z.Bytes < 0 || z.Bytes > math.MaxInt32 {
 			return fmt.Errorf("values of %d bytes", z.Bytes)

@@ -14,6 +14,10 @@ type Replay struct {
 	Requests uint64 // that the selection has; the recording is refused if they are others now
 	Keys     uint64
 	Bytes    []int // lengths of values that stand for all, ascending; none: those of Spec.Sizes
+	// TTLSeconds are times to live that stand for all recorded ones, ascending, and TTLsMS for how long such
+	// a value is to live here. None: no value has a TTL.
+	TTLSeconds []int    `json:",omitempty"`
+	TTLsMS     []uint32 `json:",omitempty"`
 	// Speed is how many times as fast as recorded requests are due; 0 in closed load.
 	Speed  float64
 	Loops  uint64 // how often all are done, one time after the other; at least 1
@@ -28,6 +32,8 @@ func (r *Replay) check(s *Spec) error {
 		return nil
 	case (r.Speed > 0) != (s.Rate > 0):
 		return errors.New("a replay has due times if, and only if, it has a rate")
+	case len(r.TTLsMS) != len(r.TTLSeconds) || len(r.TTLsMS) > 0 && !s.Expires:
+		return errors.New("a replay of values with a TTL, and reads are not held against it")
 	case r.Loops == 0 || len(s.Segments) > 0 && r.Loops > 1:
 		return fmt.Errorf("a replay of %d loops", r.Loops)
 	case s.Batch > 1 || s.MultiRead > 1 || len(s.Request) > 0 || len(s.Spans) > 0:
@@ -42,29 +48,43 @@ func (r *Replay) check(s *Spec) error {
 type replayed struct {
 	*generator
 	nearest recording.Nearest
-	classes []uint8 // of Bytes
+	times   recording.Nearest
+	lengths []uint32    // of values: of Bytes, or of Sizes
+	drawn   choice[int] // position of the length of a value whose length is not recorded
+	classes [][]int16   // size class of each length with no TTL, and with each; −1: none yet
 	sizes   random
 	keys    *recording.Numbering
-	known   []uint8 // of each key: its class + 1, once the recording tells one; 0: not yet
+	known   []uint8 // of each key: position of its length + 1, once the recording tells one; 0: not yet
 	n       uint64  // requests so far
 }
 
-func newReplayed(g *generator) (*replayed, error) {
-	r := &replayed{generator: g, nearest: recording.NewNearest(g.Replay.Bytes), keys: recording.NewNumbering(),
+func newReplayed(g *generator) *replayed {
+	r := &replayed{generator: g, nearest: recording.NewNearest(g.Replay.Bytes),
+		times: recording.NewNearest(g.Replay.TTLSeconds), keys: recording.NewNumbering(),
 		sizes: newRandom(g.Seed, 0, purposeSizes)}
 	for _, bytes := range g.Replay.Bytes {
-		class, err := g.class(uint32(bytes))
-		if err != nil {
-			return nil, err
-		}
-		r.classes = append(r.classes, class)
+		r.lengths = append(r.lengths, uint32(bytes))
 	}
-	return r, nil
+	for _, z := range g.Sizes {
+		at := r.nearest.Of(int64(z.Bytes))
+		if at < 0 {
+			at, r.lengths = len(r.lengths), append(r.lengths, uint32(z.Bytes))
+		}
+		r.drawn.add(at, z.Weight)
+	}
+	for range r.lengths {
+		none := make([]int16, 1+len(g.Replay.TTLsMS))
+		for i := range none {
+			none[i] = -1
+		}
+		r.classes = append(r.classes, none)
+	}
+	return r
 }
 
 // each calls for the requests in their order, with the numbers of their keys. It holds that they are as
 // many as they were when the experiment was read.
-func (r *replayed) each(do func(request *recording.Request, key uint32)) error {
+func (r *replayed) each(do func(request *recording.Request, key uint32) error) error {
 	replay := r.Replay
 	changed := func() error {
 		return fmt.Errorf("the recording %s has changed: it had %d requests for %d keys when the experiment was read", replay.File, replay.Requests, replay.Keys)
@@ -86,10 +106,12 @@ func (r *replayed) each(do func(request *recording.Request, key uint32)) error {
 			if isNew {
 				r.known = append(r.known, 0)
 			}
-			if bytes := batch[i].ValueBytes; bytes != recording.Unknown && r.known[key] == 0 && len(r.classes) > 0 {
+			if bytes := batch[i].ValueBytes; bytes != recording.Unknown && r.known[key] == 0 && len(replay.Bytes) > 0 {
 				r.known[key] = uint8(r.nearest.Of(bytes)) + 1
 			}
-			do(&batch[i], key)
+			if err := do(&batch[i], key); err != nil {
+				return err
+			}
 			r.n++
 		}
 		return nil
@@ -100,18 +122,38 @@ func (r *replayed) each(do func(request *recording.Request, key uint32)) error {
 	return err
 }
 
-// class returns that of a value that is written; where the recording does not tell, that of the key, or
-// one that is drawn.
-func (r *replayed) class(bytes int64, key uint32) uint8 {
+// class returns that of a value that is written; where the recording does not tell its length, that of
+// the key, or one that is drawn.
+func (r *replayed) class(request *recording.Request, key uint32) (uint8, error) {
+	length, ttl := 0, 0
 	switch {
-	case len(r.classes) == 0:
-		return r.generator.sizes.pick(r.sizes)
-	case bytes != recording.Unknown:
-		return r.classes[r.nearest.Of(bytes)]
+	case len(r.Replay.Bytes) == 0:
+		length = r.drawn.pick(r.sizes)
+	case request.ValueBytes != recording.Unknown:
+		length = r.nearest.Of(request.ValueBytes)
 	case r.known[key] > 0:
-		return r.classes[r.known[key]-1]
+		length = int(r.known[key] - 1)
+	default:
+		length = r.drawn.pick(r.sizes)
 	}
-	return r.generator.sizes.pick(r.sizes)
+	if request.TTLSeconds > 0 && len(r.Replay.TTLsMS) > 0 {
+		ttl = r.times.Of(int64(request.TTLSeconds)) + 1
+	}
+	return r.classFor(length, ttl)
+}
+
+// classFor returns the size class of a length with a TTL, by their positions; 0: without a TTL.
+func (r *replayed) classFor(length, ttl int) (uint8, error) {
+	if class := r.classes[length][ttl]; class >= 0 {
+		return uint8(class), nil
+	}
+	a := amount{amount: r.lengths[length]}
+	if ttl > 0 {
+		a.ttlMS = r.Replay.TTLsMS[ttl-1]
+	}
+	class, err := r.classOf(a)
+	r.classes[length][ttl] = int16(class)
+	return class, err
 }
 
 // ReplayedAs returns the operation by which a recorded one is played. What changes a value writes a
@@ -129,10 +171,7 @@ func ReplayedAs(o recording.Operation) Operation {
 // replay makes the threads of a replay: requests go to them in turn, so that number i of all is number
 // i ÷ threads of thread i mod threads.
 func (g *generator) replay() error {
-	r, err := newReplayed(g)
-	if err != nil {
-		return err
-	}
+	r := newReplayed(g)
 	threads := g.threads()
 	for i := range threads {
 		n := (g.Replay.Requests + uint64(g.Threads-1-i)) / uint64(g.Threads)
@@ -142,10 +181,12 @@ func (g *generator) replay() error {
 		}
 	}
 	at := 0
-	err = r.each(func(request *recording.Request, key uint32) {
+	err := r.each(func(request *recording.Request, key uint32) (err error) {
 		o, class := ReplayedAs(request.Operation), uint8(0)
 		if o.Puts() {
-			class = r.class(request.ValueBytes, key)
+			if class, err = r.class(request, key); err != nil {
+				return err
+			}
 		}
 		t := &threads[at]
 		if at++; at == len(threads) {
@@ -155,6 +196,7 @@ func (g *generator) replay() error {
 		if g.Rate > 0 {
 			t.Due = append(t.Due, g.FromNS+uint64(float64(request.AtNS)/g.Replay.Speed))
 		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -183,13 +225,28 @@ func (g *generator) limitReplay(t *Thread) {
 	}
 }
 
-// keyClasses returns the size class of the value of each key of a recording that tells one, for its
-// load; 0: it tells none.
+// keyClasses returns the position of the length of each key's value + 1, of those that the recording
+// tells, for their load; 0: it tells none. Each has a size class with each TTL of the load.
 func (g *generator) keyClasses() ([]uint8, *replayed, error) {
-	r, err := newReplayed(g)
-	if err != nil {
+	r := newReplayed(g)
+	if err := r.each(func(*recording.Request, uint32) error { return nil }); err != nil {
 		return nil, nil, err
 	}
-	err = r.each(func(*recording.Request, uint32) {})
-	return r.known, r, err
+	ttls := g.TTLs
+	if len(ttls) == 0 {
+		ttls = []TTL{{}}
+	}
+	for _, bytes := range g.Replay.Bytes {
+		for _, ttl := range ttls {
+			if _, err := g.classOf(amount{amount: uint32(bytes), ttlMS: ttl.MS}); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return r.known, r, nil
+}
+
+// loadClass returns the size class of a length, by its position, with a TTL of the load.
+func (r *replayed) loadClass(length uint8, ttlMS uint32) uint8 {
+	return r.generator.classes[amount{amount: r.lengths[length], ttlMS: ttlMS}]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,5 +158,62 @@ func TestReplayOfAChangedRecordingIsRefused(t *testing.T) {
 	r.Requests = 1 << 40
 	if _, err := trace.Generate(replaySpec(r, 4)); err == nil || !strings.Contains(err.Error(), "more than the") {
 		t.Error(err)
+	}
+}
+
+// Recorded TTLs are in the trace, each with its value's length, as many as there are pairs of both.
+func TestReplayPlaysTTLs(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("time_us,op,key,size,ttl\n")
+	for i := range 3000 {
+		fmt.Fprintf(&text, "%d,set,k%d,%d,%d\n", 10*i, i%100, 50+i%7, i%3*30)
+	}
+	file := filepath.Join(t.TempDir(), "ttl.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	selection := recording.Selection{File: file}
+	sum, err := selection.Summarize(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(sum.TTLSeconds, []int{30, 60}) || !slices.Equal(sum.TTLWrites, []uint64{1000, 1000}) {
+		t.Fatalf("%v, %v writes", sum.TTLSeconds, sum.TTLWrites)
+	}
+	s := replaySpec(&trace.Replay{Selection: selection, Requests: sum.Requests, Keys: sum.Keys, Bytes: sum.Sizes,
+		TTLSeconds: sum.TTLSeconds, TTLsMS: []uint32{15_000, 30_000}, Speed: 2, Loops: 1,
+		SpanNS: uint64(sum.DurationNS)}, 3)
+	if _, err := trace.Generate(s); err == nil {
+		t.Error("TTLs that no read is held against are taken")
+	}
+	s.Expires = true
+	f, err := trace.Generate(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3000 {
+		e := f.Threads[i%3].Entries[i/3]
+		ttl, bytes := f.TTLs[e.SizeClass()], f.Amounts[e.SizeClass()]
+		if int(ttl) != i%3*15_000 || int(bytes) != 50+i%7 {
+			t.Fatalf("request %d: %d bytes for %d ms", i, bytes, ttl)
+		}
+	}
+}
+
+// A load of a recording's keys has both their lengths and its own TTL.
+func TestReplayLoadsKeysWithATTL(t *testing.T) {
+	r, _ := recorded(t, 5000, 300)
+	f, err := trace.Generate(trace.Spec{Load: true, Replay: r, Records: r.Keys, Fresh: r.Keys, Expires: true,
+		TTLs: []trace.TTL{{MS: 30_000, Weight: 1}}, Order: trace.Order{Distribution: trace.Sequential},
+		Threads: 2, Seed: 1, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range f.Threads {
+		for _, e := range thread.Entries {
+			if f.TTLs[e.SizeClass()] != 30_000 || f.Amounts[e.SizeClass()] < 50 {
+				t.Fatalf("%d bytes for %d ms", f.Amounts[e.SizeClass()], f.TTLs[e.SizeClass()])
+			}
+		}
 	}
 }

@@ -202,7 +202,7 @@ func (t *threadGenerator) add(o Operation, member bool) {
 	}
 	index, grows := t.index(o)
 	if t.keySizes != nil && index < uint64(len(t.keySizes)) && t.keySizes[index] > 0 {
-		class = t.keyed.classes[t.keySizes[index]-1]
+		class = t.keyed.loadClass(t.keySizes[index]-1, t.file.TTLs[class])
 	}
 	e := MakeEntry(o, index, class, grows)
 	if member {

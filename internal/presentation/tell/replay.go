@@ -43,6 +43,9 @@ func replaysOf(tables []*facts.Table) (messages []finding.Message) {
 			if f.Mix >= tellsApart {
 				p.Mix = max(p.Mix, f.Mix)
 			}
+			if f.TTLs >= tellsApart {
+				p.Lives = max(p.Lives, f.TTLs)
+			}
 			if f.Sizes >= tellsApart {
 				p.Sizes = max(p.Sizes, f.Sizes)
 			}
