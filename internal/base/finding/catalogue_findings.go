@@ -185,7 +185,7 @@ var _ = register(
 			`{{if .covered}}. Reads of sampled keys would have shown the loss of {{count .covered}} of {{plural .writes "write" ""}}; that of others would go undetected.` +
 			`{{else}}; data loss would go undetected.{{end}}` +
 			`{{else if eq .why "versions"}}{{if .columns}}Records without a proof column{{else}}Values below {{.bytes}} bytes{{end}} prove their key but not their version; stale values would go undetected.` +
-			`{{else}}Some records could not be judged when read back: writes to them ended in errors or conflicts.{{end}}`,
+			`{{else}}Some records could not be judged when read back: writes to them ended in errors or conflicts, or it is unknown whether a read filled them.{{end}}`,
 		Remedy: `{{if eq .why "reads"}}--set verify=true{{else if eq .why "end"}}--set verify_records=10000{{else if eq .why "arms"}}add a phase that reads what was written` +
 			`{{else if eq .why "versions"}}{{if .columns}}add a column such as {name: v, proof: {{.bytes}}}{{else}}use values of {{.bytes}} bytes or more{{end}}{{else}}read the error messages of the trials{{end}}`},
 	Entry{Example: SeenUnjudgedParams{Count: 12, Of: 10000},

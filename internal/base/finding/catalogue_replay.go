@@ -15,7 +15,7 @@ var _ = register(
 		},
 		Says: `Replayed {{count .sent}} of {{plural .recorded "request" ""}} in {{.place}}, ` +
 			`{{if .closed}}closed: as fast as stores answered, at least {{number .speed}} times the recorded speed{{else}}at {{speed .speed}} times their speed{{if has .asked}} in place of {{speed .asked}}{{end}}{{end}}; ` +
-			`{{if .closed}}hit rates differ{{else}}gaps differ by {{if has .delay_ns}}at least {{end}}{{percent .gaps}}, hit rates{{end}} by at most {{points .hits}}.` +
+			`{{if .closed}}hit rates differ{{else}}gaps differ by {{percent .gaps}}, hit rates{{end}} by at most {{points .hits}}.` +
 			`{{if has .delay_ns}} Requests began {{latency .delay_ns}} late in the mean: clients were busy with those before.{{end}}` +
 			`{{if has .mix}} Shares of operations differ by {{percent .mix}}.{{end}}` +
 			`{{if has .sizes}} Lengths of written values differ by {{percent .sizes}}.{{end}}` +

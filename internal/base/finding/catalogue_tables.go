@@ -113,8 +113,9 @@ var _ = register(
 	Entry{Example: NoteParams{Code: NoteBatches, Items: 100}, Says: `A batch of {{.items}} records counts as one operation.`},
 	Entry{Example: NoteParams{Code: NoteIndexLeftOut, Arms: []string{"sqlite", "mariadb"}, Column: "Tags", Words: true},
 		Says: `Not supported by {{list .arms}}: an index of {{if .words}}the words of {{end}}{{.column}}. Queries by it read every record.`},
-	Entry{Example: NoteFillsParams{Arm: "memcached", Fills: 1204, Beside: 310, Most: 7}, Also: []Parameters{NoteFillsParams{Arm: "redis", Fills: 12, Most: 1}},
-		Says: `{{.arm}}: of {{plural .fills "fill" ""}} of sampled keys, {{if .beside}}{{count .beside}} began while another client filled the same key; at most {{count .most}} at once` +
+	Entry{Example: FillsParams{Arm: "memcached", Place: "cache at D0", Fills: 1204, Beside: 310, Most: 7},
+		Also: []Parameters{FillsParams{Arm: "redis", Place: "cache at D0", Fills: 12, Most: 1}},
+		Says: `{{.arm}} in {{.place}}: of {{plural .fills "fill" ""}} of sampled keys, {{if .beside}}{{count .beside}} began while another client filled the same key; at most {{count .most}} at once` +
 			`{{else}}none began beside another one of the same key{{end}}.`},
 	Entry{Example: NoteParams{Code: NoteWritesOfDisk}, Says: `Host writes are those of the trial's own disk, file system journal included.`},
 	Entry{Example: NoteParams{Code: NoteServer, Arms: []string{"memcached"}, Server: 64e6, Client: 12e6},
@@ -150,13 +151,13 @@ type DoingParams struct {
 
 func (DoingParams) code() Code { return "doing" }
 
-// NoteFillsParams are of the reads of a sample of keys that found nothing and put a value.
-type NoteFillsParams struct {
-	Arm                 string
+// FillsParams are of the reads of a sample of keys that found nothing and put a value.
+type FillsParams struct {
+	Arm, Place          string
 	Fills, Beside, Most uint64
 }
 
-func (NoteFillsParams) code() Code { return "note fills" }
+func (FillsParams) code() Code { return "fills" }
 
 type ConditionRecordsParams struct {
 	Records uint64

@@ -1,8 +1,8 @@
 package run
 
 import (
-	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
@@ -11,9 +11,7 @@ import (
 // fidelity holds what a replay sent against what was recorded; nil: it is none. Requests were dealt to
 // the threads in turn, so that number i of a lap is number i ÷ threads of thread i mod threads.
 //
-// When a request is due is known of each, and how late requests were begun is known of all together, to
-// a factor of 2: a lateness of that distribution is drawn for each. A thread that is busy with the
-// request before is no lateness, but the store's queue, which response times have.
+// Gaps are between requests as they were sent: see sentTimes.
 func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 	replay := p.asked.Replay
 	if replay == nil || p.trace.recorded == nil {
@@ -30,7 +28,6 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 	}
 	sent := recording.NewShape(float64(replay.Summary.Keys), 1, true)
 	threads, attempted := p.file.Threads, p.read.last.Attempted
-	late := newLateDraw(r.Late, r.Attempted, p.file.Seed)
 	var first, last uint64
 	for i := range replay.Summary.Requests {
 		t := int(i % uint64(len(threads)))
@@ -49,9 +46,13 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 				first = due
 			}
 			last = max(last, due)
-			sent.AddTime(int64(due + late.next()))
 		}
 	}
+	times := sentTimes{threads: threads, attempted: attempted, late: newLateDraw(r.Late, r.Attempted, p.file.Seed)}
+	if p.cell.Handles != experiment.Async { // their operations overlap
+		times.service = newServiceDraws(r.Operations, p.file.Seed)
+	}
+	times.each(sent.AddTime)
 	for _, n := range attempted {
 		f.Sent += n
 	}
@@ -109,32 +110,4 @@ func recordedAs(o trace.Operation) recording.Operation {
 		return recording.Delete
 	}
 	return recording.Set
-}
-
-// lateDraw draws how late requests were begun.
-type lateDraw struct {
-	words []uint64 // as record.Phase.Late
-	all   uint64
-	state uint64
-}
-
-func newLateDraw(words []uint64, attempted, seed uint64) *lateDraw {
-	return &lateDraw{words: words, all: attempted, state: seed}
-}
-
-// next returns a lateness in ns; below 128 ns it is 0: the wait's own looks at the clock.
-func (l *lateDraw) next() uint64 {
-	if l.all == 0 {
-		return 0
-	}
-	l.state = keyval.Mix(l.state)
-	nth := l.state % l.all
-	for k, n := range l.words {
-		if nth < n {
-			from := counters.LatenessFromNS(k)
-			return from + l.state>>32%max(from, 1)
-		}
-		nth -= n
-	}
-	return 0
 }

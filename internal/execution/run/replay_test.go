@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
@@ -121,7 +123,8 @@ busy_machine: tell
 	}
 }
 
-// With due times that are kept, gaps are the recorded ones: 2 % at 100,000 a second. Late ones differ.
+// With due times that are kept, gaps are the recorded ones: 2 % at 100,000 a second. Where threads are busy
+// with the requests before, or the harness is late, they differ.
 func TestReplayedGaps(t *testing.T) {
 	file, _, _, _, _ := skewed(t, 20_000, 1000)
 	selection := recording.Selection{File: file}
@@ -141,20 +144,38 @@ func TestReplayedGaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gaps := func(late []uint64) float64 {
-		draw, sent := newLateDraw(late, sum.Requests, 1), recording.NewShape(float64(sum.Keys), 1, true)
-		for i := range sum.Requests {
-			sent.AddTime(int64(generated.Threads[i%4].Due[i/4] + draw.next()))
+	attempted := []uint64{sum.Requests / 4, sum.Requests / 4, sum.Requests / 4, sum.Requests / 4}
+	gaps := func(late []uint64, tookNS uint64) float64 {
+		service := histogram.New()
+		service.Record(tookNS)
+		times := sentTimes{threads: generated.Threads, attempted: attempted, late: newLateDraw(late, sum.Requests, 1),
+			service: newServiceDraws([]record.Operation{{Name: "read", Service: service}, {Name: "upsert", Service: service},
+				{Name: "delete", Service: service}}, 1)}
+		sent, n, last := recording.NewShape(float64(sum.Keys), 1, true), uint64(0), int64(0)
+		times.each(func(ns int64) {
+			if n++; ns < last {
+				t.Fatalf("request %d was sent before the one before it", n)
+			}
+			last = ns
+			sent.AddTime(ns)
+		})
+		if n != sum.Requests {
+			t.Fatalf("%d of %d requests have a time", n, sum.Requests)
 		}
 		d, _ := recording.Compare(recorded, sent.Done())
 		return d.Gaps
 	}
 	late := make([]uint64, 25)
-	if d := gaps(late); d > 0.02 {
+	if d := gaps(late, 30_000); d > 0.02 {
 		t.Errorf("gaps of requests in time differ by %v", d)
 	}
+	// Of 4 threads each is free again after 60 µs, and has the next request after 40: three of four gaps stay
+	// at 10 µs, and the fourth is of 30.
+	if d := gaps(late, 60_000); d < 0.24 || d > 0.26 {
+		t.Errorf("gaps of requests that wait for busy threads differ by %v, not by a quarter", d)
+	}
 	late[8] = sum.Requests / 2 // half of them 32 to 65 µs late
-	if d := gaps(late); d < 0.2 {
+	if d := gaps(late, 30_000); d < 0.2 {
 		t.Errorf("gaps of late requests differ by no more than %v", d)
 	}
 }

@@ -36,7 +36,7 @@
 //	result.go     its record, put together
 //	tally.go      counters to results; do the counts add up?
 //	work.go       is that the work that the trace asks for? (keysafter.go: what a scan must find)
-//	fidelity.go   is what a replay sent what was recorded?
+//	fidelity.go   is what a replay sent what was recorded? senttimes.go: when it was sent
 //	vain.go       which of it had nothing to do: deletes of what was not there
 //	outside.go    are they what was seen from outside?
 //	stops.go      what stopped it from outside; silence.go: stores that answer nothing any more

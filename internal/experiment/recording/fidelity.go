@@ -50,8 +50,7 @@ type Fidelity struct {
 	Closed bool    `json:"closed,omitempty"`
 	Asked  float64 `json:"speed_asked"` // times the recorded one; 0 in closed load
 	Speed  float64 `json:"speed"`       // that was reached
-	// DelayNS is how long after they were due requests were begun, in the mean: Gaps have what of it is the
-	// harness's own, and not the wait for a thread that was busy.
+	// DelayNS is how long after they were due requests were begun, in the mean.
 	DelayNS float64 `json:"delay_ns,omitempty"`
 	// GapNS is the mean between two requests that were sent.
 	GapNS float64 `json:"gap_ns,omitempty"`

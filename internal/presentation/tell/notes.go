@@ -32,7 +32,6 @@ func notesOf(t *facts.Table) []finding.Message {
 		add(finding.NoteParams{Code: finding.NoteBatches, Items: t.BatchItems})
 	}
 	add(noteIndexes(t)...)
-	add(noteFills(t)...)
 	switch {
 	case t.Open || t.Measured() < 2:
 	case t.AA == nil:
@@ -63,23 +62,6 @@ func reasonsOf(t *facts.Table, why func(*record.Process) string) (whys []string,
 		}
 	}
 	return whys, arms
-}
-
-// noteFills says how many clients at a time filled one key of the sample.
-func noteFills(t *facts.Table) (notes []finding.Parameters) {
-	for _, r := range t.Stores() {
-		of := finding.NoteFillsParams{Arm: r.Arm}
-		for _, o := range r.Used() {
-			if h := o.Phase.History; h != nil && h.Fills != nil {
-				of.Fills, of.Beside, of.Most = of.Fills+h.Fills.Fills, of.Beside+h.Fills.Beside, max(of.Most,
-					h.Fills.Most)
-			}
-		}
-		if r.Role == plan.Measured && of.Fills > 0 {
-			notes = append(notes, of)
-		}
-	}
-	return notes
 }
 
 // noteIndexes names the stores that do without an optional index.

@@ -11,7 +11,7 @@ import (
 // tellsApart is the least difference of mixes and of lengths that is told.
 const tellsApart = 0.01
 
-// delayTold is which mean delay is told, of the mean gap: gaps then differ by more than is known.
+// delayTold is which mean delay is told, of the mean gap: it then makes other gaps.
 const delayTold = 0.1
 
 // replaysOf says of each table that replays a recording how far what was sent differs from it: of all

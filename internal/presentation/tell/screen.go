@@ -49,6 +49,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	s.Answer = append(s.Answer, capacitiesOf(slices.Concat(tables...))...)
 	s.Answer = append(s.Answer, overTimeOf(slices.Concat(tables...))...)
 	s.Answer = append(s.Answer, replaysOf(slices.Concat(tables...))...)
+	s.Answer = append(s.Answer, fillsOf(slices.Concat(tables...))...)
 	s.Checked, s.Badges = checkedOf(runs)
 	for _, g := range trusted(r) {
 		s.Trust = append(s.Trust, together(r, g, all))
