@@ -94,7 +94,7 @@ var traceChecks = map[string]judged{
 	"unknown order %q": {mistake: phases(loading, "{name: r, mix: {read: 1}, order: oldest, for: 1s}"), says: "unknown distribution"},
 	"threads that think before their operations have no rate, load nothing, and each operation is timed": {
 		mistake: phases(loading, "{name: r, mix: {read: 1}, think: 1ms, rate: 10, for: 1s}"), says: "do not pause beside it"},
-	"order popularity has no buckets of keys":                                                  {mistake: phases(loading, "{name: r, mix: {read: 1}, order: popularity, for: 1s}"), says: "is that of a file"},
+	"order popularity has no buckets of keys":                                                  {mistake: phases(loading, "{name: r, mix: {read: 1}, order: popularity, for: 1s}"), says: "is that of a file or of buckets"},
 	"bucket %d has %d keys and weight %v: expected a key at least and a weight from 0 to 1e18": {unreachable: "the resolver checks a file by the same"},
 	"values of %d bytes": {mistake: "values: {bytes: 2GiB}", says: "a value has at most 1 GiB"},
 	"a shift of one record in %d every %s: expected 1 to %d":                    {mistake: phases(loading, "{name: r, mix: {read: 1}, rate: 10, order: {distribution: zipfian, shift: {every: 1s, by: 0.05%}}, for: 1s}"), says: "a whole number up to 1000"},

@@ -71,6 +71,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"phases.multi_read":  {path: "phases.look.multi_read"},
 		"phases.operations":  {path: "phases.write.operations"},
 		"phases.milestones":  {path: "phases.write.milestones"},
+		"buckets.keys":       {path: "phases.look={name: look, mix: {read: 1}, operations: 5, order: {distribution: popularity, buckets: [{weight: 1, keys: N}]}}"},
 		"replay.loops":       {path: "phases.write={name: write, replay: {file: testdata/recording.csv, loops: N}}"},
 		"threads.threads":    {path: "threads"},
 		"threads.processes":  {path: "threads={processes: N}", sets: []string{"stores=[{driver: memcached, server: start}]", "durability=D0", "phases=[{name: w, mix: {insert: 1}, operations: 5}]"}},

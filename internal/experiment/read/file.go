@@ -216,8 +216,15 @@ type OrderFile struct {
 	Theta         *float64         `yaml:"theta" jsonschema_description:"Exponent of zipfian, scrambled_zipfian and latest. Default: 0.99."`
 	HotRecords    *float64         `yaml:"hot_records" jsonschema_description:"hotspot: share of the records that are hot. Default: 0.2. exponential: share of the records, from the first on, to which hot_operations go. Default: 0.8571."`
 	File          *string          `yaml:"file" jsonschema_description:"popularity: a file of CacheLib's form, with popularityBuckets (numbers of keys) and popularityWeights (how often one of each comes)."`
+	Buckets       []BucketFile     `yaml:"buckets" jsonschema_description:"popularity: in place of a file, how many keys are about equally popular, and how often one of them comes, hottest first."`
 	Shift         *ShiftFile       `yaml:"shift" jsonschema_description:"What is popular moves to other records meanwhile, such as {every: 30s, by: 10%}: of phases with a rate."`
 	HotOperations *float64         `yaml:"hot_operations" jsonschema_description:"hotspot: share of the operations that go to the hot records. Default: 0.8."`
+}
+
+// BucketFile is some keys that are about equally popular.
+type BucketFile struct {
+	Keys   Count   `yaml:"keys" jsonschema_description:"How many keys."`
+	Weight float64 `yaml:"weight" jsonschema_description:"How often one of them comes, relative to the other buckets."`
 }
 
 // ShiftFile is how what is popular moves.

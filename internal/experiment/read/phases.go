@@ -291,6 +291,8 @@ func (r workResolver) order(p PhaseFile, resolved *experiment.Phase) *Error {
 		}
 	} else if o.File != nil {
 		return r.fail(r.in("order", "file"), "%s has no file: popularity has one", name)
+	} else if len(o.Buckets) > 0 {
+		return r.fail(r.in("order", "buckets"), "%s has no buckets: popularity has them", name)
 	}
 	if err := r.shift(p, resolved); err != nil {
 		return err

@@ -36,35 +36,52 @@ func (r *resolver) readJSON(name string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// popularity reads the buckets of an order.
+// popularity reads the buckets of an order: those of a file, or those that stand in the experiment.
 func (r workResolver) popularity(o OrderFile, resolved *experiment.Order) *Error {
-	if o.File == nil {
-		return r.fail(r.in("order"), "the order popularity is that of a file, and none is named").
-			hint("expected order: {distribution: popularity, file: pop.json}")
+	at, of := r.in("order", "buckets"), "order"
+	switch {
+	case (o.File == nil) == (len(o.Buckets) == 0):
+		return r.fail(r.in("order"), "the order popularity is that of a file or of buckets, one of both").
+			hint("expected order: {distribution: popularity, file: pop.json}, or buckets: [{keys: 1, weight: 10}, {keys: 1000, weight: 90}]")
+	case o.File != nil:
+		at, of = r.in("order", "file"), *o.File
+		var err error
+		if resolved.Buckets, err = r.bucketsOf(of); err != nil {
+			return r.fail(at, "the popularity of keys in %s can't be read: %v", of, err)
+		}
 	}
+	for _, b := range o.Buckets {
+		resolved.Buckets = append(resolved.Buckets, trace.Bucket{Keys: uint64(b.Keys), Weight: b.Weight})
+	}
+	if err := (trace.Order{Distribution: trace.Popularity, Buckets: resolved.Buckets}).Check(); err != nil {
+		return r.fail(at, "%s: %v", of, err)
+	}
+	keys := uint64(0)
+	for _, b := range resolved.Buckets {
+		keys += min(b.Keys, math.MaxUint64-keys)
+	}
+	r.note("%s: the popularity of %s keys; of fewer records, the most popular are taken, and of more, the others are not touched",
+		of, format.Count(keys))
+	return nil
+}
+
+// bucketsOf reads a file of CacheLib's form.
+func (r *resolver) bucketsOf(name string) (buckets []trace.Bucket, err error) {
 	var file struct {
 		Keys    []uint64  `json:"popularityBuckets"`
 		Weights []float64 `json:"popularityWeights"`
 	}
-	err := r.readJSON(*o.File, &file)
-	if err == nil && (len(file.Keys) == 0 || len(file.Keys) != len(file.Weights) || len(file.Keys) > bucketsMax) {
-		err = fmt.Errorf("%d popularityBuckets and %d popularityWeights: expected as many of both, and at most %d",
+	if err := r.readJSON(name, &file); err != nil {
+		return nil, err
+	}
+	if len(file.Keys) == 0 || len(file.Keys) != len(file.Weights) || len(file.Keys) > bucketsMax {
+		return nil, fmt.Errorf("%d popularityBuckets and %d popularityWeights: expected as many of both, and at most %d",
 			len(file.Keys), len(file.Weights), bucketsMax)
 	}
-	if err != nil {
-		return r.fail(r.in("order", "file"), "the popularity of keys in %s can't be read: %v", *o.File, err)
-	}
-	keys := uint64(0)
 	for i := range file.Keys {
-		resolved.Buckets = append(resolved.Buckets, trace.Bucket{Keys: file.Keys[i], Weight: file.Weights[i]})
-		keys += min(file.Keys[i], math.MaxUint64-keys)
+		buckets = append(buckets, trace.Bucket{Keys: file.Keys[i], Weight: file.Weights[i]})
 	}
-	if err := (trace.Order{Distribution: trace.Popularity, Buckets: resolved.Buckets}).Check(); err != nil {
-		return r.fail(r.in("order", "file"), "%s: %v", *o.File, err)
-	}
-	r.note("%s: the popularity of %s keys; of fewer records, the most popular are taken, and of more, the others are not touched",
-		*o.File, format.Count(keys))
-	return nil
+	return buckets, nil
 }
 
 // SizesForm is a list of lengths, or a file of them.
