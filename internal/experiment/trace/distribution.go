@@ -37,6 +37,9 @@ type Order struct {
 	Shift Shift `json:",omitzero"` // of what is popular; zero: it stays
 }
 
+// BucketKeysMax bounds the keys of a bucket.
+const BucketKeysMax = indexEnd
+
 // Bucket is so many keys, and how often one of them is drawn, relative to the other buckets.
 type Bucket struct {
 	Keys   uint64  `json:"keys"`
@@ -57,7 +60,7 @@ func (o Order) check() error {
 			return errors.New("order popularity has no buckets of keys")
 		}
 		for i, b := range o.Buckets {
-			if b.Keys == 0 || b.Keys > indexEnd || !(b.Weight >= 0 && b.Weight <= 1e18) {
+			if b.Keys == 0 || b.Keys > BucketKeysMax || !(b.Weight >= 0 && b.Weight <= 1e18) {
 				return fmt.Errorf("bucket %d has %d keys and weight %v: expected a key at least and a weight from 0 to 1e18", i, b.Keys, b.Weight)
 			}
 		}
