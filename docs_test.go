@@ -1,6 +1,7 @@
 package assay_test
 
 import (
+	"encoding/csv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -203,5 +204,22 @@ func TestSentences(t *testing.T) {
 	}
 	if n := len(words(want[2])); n != 12 {
 		t.Errorf("%d words in %q", n, want[2])
+	}
+}
+
+// Results that stand beside a page as data can be read by a program: each row has the columns of the first.
+func TestDataOfDocumentsIsWhole(t *testing.T) {
+	files, err := filepath.Glob("docs/*/*.csv")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll(); err != nil || len(rows) < 2 {
+			t.Errorf("%s has %d rows: %v", name, len(rows), err)
+		}
 	}
 }
