@@ -58,7 +58,13 @@ var letters = map[byte]struct {
 	'd': {"--for", regexp.MustCompile(`^[0-9.]+(ms|s|m|h)$`)}, 'o': {"--out", regexp.MustCompile(`.`)},
 }
 
-var wholeNumber = regexp.MustCompile(`^[0-9]+$`)
+var (
+	wholeNumber = regexp.MustCompile(`^[0-9]+$`)
+	// shownPercentiles are those that --full shows.
+	shownPercentiles = regexp.MustCompile(`^p?(50|99|99\.9)(,p?(50|99|99\.9))*$`)
+	// getsAndSets are tests of redis-benchmark: each is done by itself.
+	getsAndSets = regexp.MustCompile(`(?i)^(get|set)(,(get|set))*$`)
+)
 
 // commandLine is one that is rewritten.
 type commandLine struct {
@@ -146,6 +152,9 @@ func (l *commandLine) flag(arg, next string, hasNext bool) int {
 			return 1
 		}
 		return 0
+	case (name == "--percentiles" || name == "--percentile") && shownPercentiles.MatchString(value):
+		l.add("--full")
+		return taken
 	case name == "--prometheus" && !joined:
 		l.add("--metrics", ":9464")
 		return 0
@@ -179,6 +188,12 @@ func (l *commandLine) letter(arg, next string, hasNext bool) int {
 	value, taken := strings.TrimPrefix(arg[2:], "="), 0
 	if value == "" && hasNext {
 		value, taken = next, 1
+	}
+	if arg[1] == 't' && getsAndSets.MatchString(value) && l.flags.Lookup("mix") != nil {
+		for test := range strings.SplitSeq(strings.ToLower(value), ",") {
+			l.add("--mix", test)
+		}
+		return taken
 	}
 	has := known && l.flags.Lookup(strings.TrimPrefix(meant.flag, "--")) != nil
 	if !has || !meant.value.MatchString(value) || arg[1] == 'o' && len(arg) > 2 {
@@ -215,6 +230,7 @@ func (l *commandLine) stores() {
 	switch {
 	case len(l.options) > 0 && len(named) == 1 && !strings.ContainsAny(named[0], "[?"):
 		instead[l.places[0]] = []string{named[0] + "[" + strings.Join(l.options, ",") + "]"}
+	case len(l.options) > 0 && l.attach(instead): // one store alone has each of them
 	case len(l.options) > 0: // of which store is not said
 		behind = l.asTyped
 	case len(named) > 1 && slices.Contains(presets.Names(), named[0]) && !slices.ContainsFunc(named[1:], notPlainStore):
@@ -232,6 +248,37 @@ func (l *commandLine) stores() {
 		}
 	}
 	l.done = append(all, behind...)
+}
+
+// attach gives each option to the one store that has it; false, and nothing is changed: several have, or none.
+func (l *commandLine) attach(instead map[int][]string) bool {
+	of := map[int][]string{}
+	for _, option := range l.options {
+		owners := 0
+		for at, words := range instead {
+			if len(words) == 1 && isPlainStore(strings.TrimSuffix(words[0], "@start")) && hasOption(strings.TrimSuffix(words[0], "@start"), option) {
+				of[at] = append(of[at], option)
+				owners++
+			}
+		}
+		if owners != 1 {
+			return false
+		}
+	}
+	for at, options := range of {
+		instead[at] = []string{instead[at][0] + "[" + strings.Join(options, ",") + "]"}
+	}
+	return true
+}
+
+// hasOption reports whether OPTION=VALUE is one of a driver's.
+func hasOption(driver, text string) bool {
+	name, value, _ := strings.Cut(text, "=")
+	return slices.ContainsFunc(drivers.All(), func(d store.Driver) bool {
+		described := d.Describe()
+		_, err := store.Resolve(described.Options, map[string]string{name: value})
+		return described.Name == driverNamed(driver) && err == nil
+	})
 }
 
 func notPlainStore(word string) bool { return !isPlainStore(word) }
@@ -255,6 +302,9 @@ func storesOf(word string) []string {
 	}
 	if lower := strings.ToLower(word); !isDriverName(word) && isPlainStore(lower) {
 		word = lower
+	}
+	if driver := driverHabits[strings.ToLower(word)]; driver != "" && !isDriverName(word) && isPlainStore(driver) {
+		word = driver
 	}
 	if letter, is := strings.CutPrefix(strings.ToLower(word), "workload"); is && slices.Contains(presets.Names(), "ycsb-"+letter) {
 		return []string{"ycsb-" + letter}

@@ -126,7 +126,7 @@ func TestFiftyMoreMistakes(t *testing.T) {
 	t.Parallel()
 	lines := []string{
 		"run bbolt --latency sampled(100)", "run bbolt --cache cold", "run bbolt --verify=false", "run bbolt --step-timeout 3s", "run bbolt --key-size 16",
-		"run bbolt --cpu 0", "run bbolt --cpuset 0-1", "run bbolt --timeout 10s", "run bbolt --interval 1s", "run bbolt --percentiles 99", "run bbolt --p99",
+		"run bbolt --cpu 0", "run bbolt --cpuset 0-1", "run bbolt --timeout 10s", "run bbolt --interval 1s", "run bbolt --percentiles 42", "run bbolt --p99",
 		"run redis@start -c 50 -n 100000 -t 8 -d 20s -P f -L", "run bbolt --detect 2%", "run bbolt --no-sync", "run bbolt --sync always", "run redis@start --tls", "run redis@start --cluster", "run redis@start --ttl 5",
 		"run bbolt --durability everysec", "run bbolt --durability none", "run bbolt --durability D2",
 		"run bbolt --threads 0", "run bbolt --threads many", "run bbolt --threads -1", "run bbolt --records -5", "run bbolt --records 0",

@@ -30,7 +30,7 @@ var flagHabits = []habit{
 	{[]string{"T", "test-time", "maxexecutiontime", "seconds", "runtime", "period", "benchtime"}, "--for 60s (of each phase) or --time 5m (of the whole run)"},
 	{[]string{"d"}, "--for 30s (of each phase), or --values 100 (the length of values)"},
 	{[]string{"data-size", "valuesize", "fieldlength", "object-size", "data-size-range", "value-length"}, "--values 100 (the length of values)"},
-	{[]string{"w", "warmup", "warm-up", "warmup-time"}, "a phase of the experiment file with unmeasured: true"},
+	{[]string{"w", "warm-up"}, "--warm-up 5s (of drivers), or a phase of the experiment file with unmeasured: true"},
 	{[]string{"key-maximum", "keyspace", "keyspacelen", "key-space", "num-keys", "table-size", "records-count", "entries"}, "--records N"},
 	// How many at once.
 	{[]string{"t"}, "--threads N, or for what is done: --mix update --mix read"},

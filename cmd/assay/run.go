@@ -44,6 +44,7 @@ type runFlags struct {
 	sets, mixes     []string
 	out, data       string
 	saveAs, replay  string
+	warmUp          string
 	capacity        bool     // it is assay capacity
 	objectives      []string // of it
 	resume, dryRun  bool
@@ -129,7 +130,7 @@ var otherFlags = map[string]string{
 	"connections": "threads", "ops": "operations",
 	"value-size": "values", "value-bytes": "values", "distribution": "order", "batch-size": "batch",
 	"repeat": "blocks", "runs": "blocks", "output": "out", "rps": "rate", "memory": "memory-limit", "plan": "dry-run", "verbose": "full",
-	"recordcount": "records", "operationcount": "operations", "target": "rate", "qps": "rate",
+	"warmup": "warm-up", "warmup-time": "warm-up", "recordcount": "records", "operationcount": "operations", "target": "rate", "qps": "rate",
 }
 
 func flagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -206,6 +207,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 func (f *runFlags) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.mixes, "mix", nil, "what drivers do: `operation=weight`, several with commas between; a phase for each --mix")
 	if !f.capacity {
+		c.Flags().StringVar(&f.warmUp, "warm-up", "", "`duration` for which the first mix is done before anything is measured")
 		c.Flags().StringVar(&f.replay, "replay", "", "recorded traffic that drivers play, in place of a mix: `file` of a form that assay profile knows")
 	}
 	for _, field := range f.fields() {
@@ -275,7 +277,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		return usage(errors.New("--describe-workers is for --dry-run: a run starts the workers anyway"))
 	}
 	if f.resume {
-		if len(changes)+len(f.mixes) > 0 || f.replay != "" || f.out != "" || f.saveAs != "" || f.dryRun {
+		if len(changes)+len(f.mixes) > 0 || f.replay != "" || f.warmUp != "" || f.out != "" || f.saveAs != "" || f.dryRun {
 			return usage(errors.New("--resume continues the experiment as it is: " +
 				"it takes no flags that change it, no --out, --save-as or --dry-run"))
 		}
@@ -441,12 +443,14 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 			}
 		}
 		switch {
+		case f.replay != "" && f.warmUp != "":
+			return read.Source{}, errors.New("--warm-up is for a mix, and a replay has none")
 		case f.replay != "":
 			return read.QuickReplay(args, f.mixes, f.replay, changes, server.Startable(programOf))
 		case f.capacity:
 			return read.QuickCapacity(args, f.mixes, f.objectives, changes, server.Startable(programOf))
 		}
-		return read.Quick(args, f.mixes, changes, server.Startable(programOf))
+		return read.Quick(args, f.mixes, f.warmUp, changes, server.Startable(programOf))
 	}
 	if f.replay != "" {
 		return read.Source{}, fmt.Errorf("--replay is for drivers, and %s is an experiment of its own\n"+
@@ -455,6 +459,10 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 	if f.capacity {
 		return read.Source{}, fmt.Errorf("assay capacity takes drivers, and %s is an experiment\n"+
 			"assay run does one whose phase has capacity: {objective: p99 < 5ms}", args[0])
+	}
+	if f.warmUp != "" {
+		return read.Source{}, fmt.Errorf("--warm-up is for drivers, and %s is an experiment of its own\n"+
+			"a phase of it is a warm-up by unmeasured: true", args[0])
 	}
 	if len(f.mixes) > 0 {
 		return read.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+

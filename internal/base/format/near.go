@@ -1,6 +1,10 @@
 package format
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Nearest returns the name that word was probably meant to be: the one with the fewest edits, in less
 // than a third of the letters (one in short words), or one that it begins or that begins it; "" if none
@@ -28,6 +32,39 @@ func Nearest(word string, names []string) string {
 		}
 	}
 	return ""
+}
+
+// alikeMost is how many names [Alike] returns at most.
+const alikeMost = 4
+
+// Alike returns the names that are most like a word that is near to none: those that share most pairs of
+// letters with it, at least a quarter of them.
+func Alike(word string, names []string) (alike []string) {
+	share := map[string]float64{}
+	of := pairs(word)
+	for _, name := range names {
+		its, both := pairs(name), 0
+		for pair := range its {
+			if of[pair] {
+				both++
+			}
+		}
+		if share[name] = 2 * float64(both) / float64(max(len(of)+len(its), 1)); share[name] >= 0.25 {
+			alike = append(alike, name)
+		}
+	}
+	slices.SortStableFunc(alike, func(a, b string) int { return cmp.Compare(share[b], share[a]) })
+	return alike[:min(len(alike), alikeMost)]
+}
+
+// pairs are the neighbouring letters of a word.
+func pairs(word string) map[string]bool {
+	all := map[string]bool{}
+	word = strings.ToLower(word)
+	for i := range len(word) - 1 {
+		all[word[i:i+2]] = true
+	}
+	return all
 }
 
 // editDistance counts insertions, deletions, replacements and swaps of neighbours (optimal string

@@ -48,7 +48,7 @@ func TestArmsOfACommandLine(t *testing.T) {
 		"dragonfly@127.0.0.1:6379":                `[{driver: redis, name: dragonfly, endpoints: ["127.0.0.1:6379"]}]`,
 		"redis@start redis@start=/opt/8/bin/serv": `[{driver: redis, server: start}, {driver: redis, name: redis-8, server: {start: true, program: "/opt/8/bin/serv"}}]`,
 	} {
-		source, err := read.Quick(strings.Fields(arguments), nil, nil, nil)
+		source, err := read.Quick(strings.Fields(arguments), nil, "", nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", arguments, err)
 			continue
@@ -76,7 +76,7 @@ func TestArgumentsThatAreNoArms(t *testing.T) {
 		"unix:///tmp/x.sock":                     "does not say which store listens there",
 		"unix://u:hunter2@/run/redis.sock":       "credentials_env=ASSAY_LOGIN",
 	} {
-		_, err := read.Quick([]string{argument}, nil, nil, nil)
+		_, err := read.Quick([]string{argument}, nil, "", nil, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %q", argument, err, want)
 		}
@@ -113,7 +113,7 @@ func TestArmsAreNamedByTheirPrograms(t *testing.T) {
 		"redis@start redis@start[io_threads=4]":                                     "redis redis-4",
 		"redis@start redis@start=/opt/unknown/bin/x":                                "redis-7.0 redis",
 	} {
-		source, err := read.Quick(strings.Fields(arguments), nil, nil, programsThatTell)
+		source, err := read.Quick(strings.Fields(arguments), nil, "", nil, programsThatTell)
 		if err != nil {
 			t.Errorf("%s: %v", arguments, err)
 			continue

@@ -125,6 +125,27 @@ func (e *Error) hint(format string, args ...any) *Error {
 	return e
 }
 
+// listedMost is how many names are listed after a mistake; of more, those that are most like it.
+const listedMost = 12
+
+// oneOf says which names are expected in place of a word: all, or the most like it and where all are.
+func (e *Error) oneOf(word string, names []string, where string) *Error {
+	if len(names) <= listedMost {
+		return e.hint("expected one of %s", strings.Join(names, ", "))
+	}
+	alike := format.Alike(word, names)
+	if e.Nearest != "" || len(alike) == 0 {
+		return e.hint("all %d names: %s", len(names), where)
+	}
+	return e.hint("like it: %s; all %d names: %s", strings.Join(alike, ", "), len(names), where)
+}
+
+// also adds to the hint.
+func (e *Error) also(hint string) *Error {
+	e.Hint += "; " + hint
+	return e
+}
+
 func (e *Error) near(word string, names []string) *Error {
 	e.Nearest = format.Nearest(word, names)
 	return e

@@ -77,9 +77,7 @@ func parseMix(text string) (weights []weight, mistake error) {
 // otherOperations are names that other benchmarks give to operations, and what each may mean here.
 var otherOperations = map[string]string{
 	"get": "read", "reads": "read", "select": "read",
-	"put": "upsert", "set": "upsert",
-	"write":     "update (records that exist), insert (new records) or upsert",
-	"writes":    "update (records that exist), insert (new records) or upsert",
+	"put": "upsert", "set": "upsert", "write": "upsert", "writes": "upsert",
 	"overwrite": "update", "remove": "delete", "del": "delete", "range": "scan", "iterate": "scan",
 	"rmw": "read_modify_write", "cas": "compare_and_swap",
 	"readmodifywrite": "read_modify_write",

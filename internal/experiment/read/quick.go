@@ -15,19 +15,25 @@ const (
 	quickRecords = "100000"
 	quickBatch   = "1000" // of the load
 	quickFor     = "10s"
+	quickWarmUp  = "warm-up" // its phase
 )
 
 // Quick returns the experiment that compares drivers, each as armArgument has it, with
-// a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
-func Quick(drivers, mixes []string, changes []Change, programOf func(driver string) (experiment.Program,
-	bool)) (Source, error) {
-	return quick(drivers, mixes, "for: "+quickFor, "", changes, programOf)
+// a phase for each mix such as "read=95,update=5". warmUp is for how long the first of them is done before
+// anything is measured; "": it is not. The changes are those of flags and come on top.
+func Quick(drivers, mixes []string, warmUp string, changes []Change,
+	programOf func(driver string) (experiment.Program, bool)) (Source, error) {
+	if _, is := parseDuration(warmUp); !is && warmUp != "" {
+		at := place{in: newSource("--warm-up "+quoteForShell(warmUp), warmUp, true), line: 1, column: 1, width: len(warmUp)}
+		return Source{}, at.fail("", "expected a duration such as 5s, got %q", warmUp)
+	}
+	return quick(drivers, mixes, "for: "+quickFor, warmUp, "", changes, programOf)
 }
 
 // QuickReplay does so with a phase that replays a recording, after those of the mixes.
 func QuickReplay(drivers, mixes []string, replay string, changes []Change,
 	programOf func(driver string) (experiment.Program, bool)) (Source, error) {
-	return quick(drivers, mixes, "for: "+quickFor, replay, changes, programOf)
+	return quick(drivers, mixes, "for: "+quickFor, "", replay, changes, programOf)
 }
 
 // QuickCapacity returns the experiment that searches for the capacities of drivers, likewise.
@@ -37,12 +43,12 @@ func QuickCapacity(drivers, mixes, objectives []string, changes []Change,
 	for _, o := range objectives {
 		quoted = append(quoted, yamlText(o, true))
 	}
-	return quick(drivers, mixes, fmt.Sprintf("capacity: {objective: [%s]}", strings.Join(quoted, ", ")), "", changes, programOf)
+	return quick(drivers, mixes, fmt.Sprintf("capacity: {objective: [%s]}", strings.Join(quoted, ", ")), "", "", changes, programOf)
 }
 
 // quick returns an experiment whose phases end, or search, as a field says. replay is a recording that is
 // played after them; "": none is.
-func quick(drivers, mixes []string, ends, replay string, changes []Change,
+func quick(drivers, mixes []string, ends, warmUp, replay string, changes []Change,
 	programOf func(driver string) (experiment.Program, bool)) (Source, error) {
 	if len(mixes) == 0 && replay == "" {
 		mixes = []string{quickMix}
@@ -79,6 +85,10 @@ func quick(drivers, mixes []string, ends, replay string, changes []Change,
 			name = fmt.Sprintf("mix-%d", len(phases)+1)
 		}
 		phaseNames = append(phaseNames, name)
+		if warmUp != "" && len(phases) == 0 {
+			phases = append(phases, fmt.Sprintf("  - {name: %s, mix: {%s}, for: %s, unmeasured: true}\n",
+				quickWarmUp, strings.Join(fields, ", "), yamlText(warmUp, true)))
+		}
 		phases = append(phases, fmt.Sprintf("  - {name: %s, mix: {%s}, %s}\n", name, strings.Join(fields, ", "), ends))
 		questions = append(questions, parsed.MixText())
 	}

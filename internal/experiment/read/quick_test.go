@@ -15,7 +15,7 @@ import (
 )
 
 func quick(stores, mixes []string, changes ...read.Change) (*read.Loaded, error) {
-	source, err := read.Quick(stores, mixes, changes, nil)
+	source, err := read.Quick(stores, mixes, "", changes, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +52,25 @@ func TestQuick(t *testing.T) {
 	}
 	if want := []string{"durability: D3, the strongest class that all stores reach"}; !slices.Equal(l.Notes, want) {
 		t.Errorf("notes %q, want %q", l.Notes, want)
+	}
+}
+
+func TestQuick_warm_up(t *testing.T) {
+	source, err := read.Quick([]string{"bbolt"}, []string{"write", "read"}, "3s", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := source.Load(fakeDrivers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases := l.Experiment.Phases
+	if len(phases) != 4 || phases[1].Name != "warm-up" || phases[1].Duration != 3*time.Second || !phases[1].Unmeasured ||
+		phases[1].Mix["upsert"] != 100 || phases[2].Unmeasured || phases[2].Duration != 10*time.Second {
+		t.Errorf("%+v", phases)
+	}
+	if _, err = read.Quick([]string{"bbolt"}, nil, "3", nil, nil); err == nil || !strings.Contains(err.Error(), "--warm-up 3: expected a duration") {
+		t.Errorf("a warm-up of 3: %v", err)
 	}
 }
 
@@ -92,7 +111,7 @@ func TestTheClassFollowsWhatAServerGives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source, err := read.Quick(strings.Fields(c.stores), nil, nil, nil)
+			source, err := read.Quick(strings.Fields(c.stores), nil, "", nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +155,6 @@ func TestQuickRefuses(t *testing.T) {
 		says    string
 	}{
 		{"operation", "bbolt", []string{"raed=95"}, nil, "--mix raed=95: unknown operation \"raed\"\n   | raed=95\n   | ^^^^\n"},
-		{"operation of other tools", "bbolt", []string{"read=95,write=5"}, nil, "\n   |         ^^^^^\nexpected update (records that exist), insert"},
 		{"weight", "bbolt", []string{"read=lots"}, nil, "expected OPERATION=WEIGHT, got \"read=lots\""},
 		{"twice", "bbolt", []string{"read=1,read=2"}, nil, "read is in the mix twice"},
 		{"flag's value", "bbolt", nil, at("--threads", "threads", "8x"), "--threads 8x: expected a whole number from 1 to 65535, got \"8x\"\n   | 8x\n   | ^^"},

@@ -137,7 +137,7 @@ func TestAServerThatIsNotInstalledIsRefusedWithTheLineThatInstallsIt(t *testing.
 }
 
 func TestAStartedServerIsNamedOnTheCommandLine(t *testing.T) {
-	source, err := read.Quick([]string{"here@start", "here@127.0.0.1:11211"}, nil, nil, nil)
+	source, err := read.Quick([]string{"here@start", "here@127.0.0.1:11211"}, nil, "", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,8 +87,8 @@ func (r storeResolver) store(i int, s StoreFile) (experiment.Store, *Error) {
 	}
 	if len(s.Worker) == 0 && !slices.Contains(r.drivers.Names, s.Driver) {
 		return experiment.Store{}, r.fail(r.in("driver"), "unknown driver %q", s.Driver).
-			hint("expected one of %s; a driver of another program needs worker: [PROGRAM]", strings.Join(r.driverNames(), ", ")).
-			near(s.Driver, r.driverNames())
+			near(s.Driver, r.driverNames()).oneOf(s.Driver, r.driverNames(), "assay drivers").
+			also("a driver of another program needs worker: [PROGRAM]")
 	}
 	if len(s.Worker) == 0 && r.drivers.WorkerOf != nil {
 		resolved.Worker = r.drivers.WorkerOf(s.Driver)

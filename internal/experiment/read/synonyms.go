@@ -119,7 +119,7 @@ func unknownField(key string, at place, of reflect.Type, path string) *Error {
 		return e.hint("expected %s", meant)
 	}
 	near := format.Nearest(key, slices.Concat(names, synonymsOf(of)))
-	return e.hint("expected one of %s", strings.Join(names, ", ")).near(canonical(of, near), names)
+	return e.near(canonical(of, near), names).oneOf(key, names, "assay schema, docs/experiment-file.md")
 }
 
 func synonymsOf(t reflect.Type) (names []string) {
