@@ -493,7 +493,7 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if tooShort.AsksForLonger() {
 		longer(tooShort.Longer, tooShort.Seconds, finding.NextLonger)
 	}
-	if machineTold(r.Groups) { // it took no rank: what stores did comes first
+	if machineTold(run, r) { // it took no rank: what stores did comes first
 		doctor()
 	}
 	return next
@@ -553,12 +553,29 @@ func machineTookRanks(tables []*facts.Table) bool {
 	return false
 }
 
-// machineTold reports whether the groups tell of the machine.
-func machineTold(groups []model.Group) bool {
-	return slices.ContainsFunc(groups, func(g model.Group) bool {
+// disturbedMin is the share of the trials from which on what the machine did is worth a command: less is told,
+// and the blocks that are left hold the figures.
+const disturbedMin = 0.1
+
+// machineTold reports whether the groups tell of the machine, of more than a few trials.
+func machineTold(run *record.Run, r *model.Result) bool {
+	trials := map[string]bool{}
+	for _, g := range r.Groups {
 		entry, _ := finding.Lookup(g.Code)
-		return entry.Machine && g.Severity != finding.Notice
-	})
+		if !entry.Machine || g.Severity == finding.Notice {
+			continue
+		}
+		some := false
+		for _, i := range g.Of {
+			for _, e := range r.Findings[i].Evidence {
+				some, trials[e.Trial] = true, true
+			}
+		}
+		if !some {
+			return true // of the run as a whole
+		}
+	}
+	return float64(len(trials)) > disturbedMin*float64(len(run.Trials))
 }
 
 // timeReserve is how much more time blocks are given than those of this run had: an estimate is on the

@@ -205,6 +205,23 @@ func TestSummary_next(t *testing.T) {
 	}
 }
 
+// What the machine did to a few of many trials is told, and is not what to do next.
+func TestSummary_few_disturbed_trials(t *testing.T) {
+	for each, want := range map[int]bool{1: false, 3: true} {
+		run := resulttest.RaceOf(12, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
+		for _, name := range []string{"elm", "ash"} {
+			for _, trial := range resulttest.Trials(run, name)[:each] {
+				resulttest.MarkedBy(trial, resulttest.OthersBusy())
+			}
+		}
+		s := resulttest.ResultOf(t, run).Summary
+		doctor := slices.ContainsFunc(s.Next, func(n model.Next) bool { return n.Command == "assay doctor" })
+		if doctor != want || len(s.Trust) == 0 {
+			t.Errorf("%d disturbed trials of each: next %+v, trust %+v", each, s.Next, s.Trust)
+		}
+	}
+}
+
 // What Trust tells is not told again as the reason why nothing is ranked; any other reason is.
 func TestSummary_tells_a_reason_once(t *testing.T) {
 	busy := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
