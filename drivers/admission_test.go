@@ -49,6 +49,12 @@ func TestWhoComesInIsSaidOfEachProgram(t *testing.T) {
 }
 
 // A stranger is a driver that has none of the options with which this run's driver gets in.
+//
+// Fault (servers): another user of the machine connects to a started Redis, PostgreSQL, MariaDB or
+// NATS
+// Assay: it demands a login, whose password is in a file of the owner's. Of the others it is
+// documented who comes in, and why ([servers](servers.md#who-can-connect))
+// With: drivers.TestWhoComesInIsSaidOfEachProgram, redis.TestAStartedServerDemandsALogin
 func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()

@@ -11,6 +11,11 @@ import (
 )
 
 // A server that loses what its class keeps is found by killing it; one that loses no more is not.
+//
+// Fault (physics): a server loses acknowledged writes when its process is killed, more than its
+// class allows
+// Assay: the conformance kit kills it and looks: rule `survives-kill`
+// With: storetest.TestDrivers
 func TestAServerThatForgetsIsFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

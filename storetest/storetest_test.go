@@ -249,6 +249,10 @@ func TestClassesOpenWithDefaultOptions(t *testing.T) {
 	}
 }
 
+// Fault (physics): a client's open handles don't come back after their server was killed, or it
+// opens more connections than it says
+// Assay: the conformance kit kills the server and counts the worker's sockets: rules `reconnects`
+// and `connections`
 func TestLiesAreFound(t *testing.T) {
 	for _, d := range misbehave.Drivers() {
 		name := d.Describe().Name

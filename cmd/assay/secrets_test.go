@@ -29,6 +29,12 @@ phases:
 
 // Secrets are planted in all that can hold one: nothing that a run, its agent, a report, the history or a
 // list of processes leaves or shows has any of them.
+//
+// Fault (left): a token, a login of NATS or a password stands in a variable or a file, or is typed
+// into a command line
+// Assay: no command line, file of a run, report, archive or message has it. An address with a
+// login is refused; commands that are stored or printed go through one redactor
+// With: secret.TestSecretsAreHidden, secret.TestHintsStayReadable
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -82,6 +82,9 @@ func expectNoServer(t *testing.T, directory string, pids []int, at []string) {
 	}, func() string { return fmt.Sprintf("data is left: %v", left) })
 }
 
+// Fault (servers): Ctrl-C, SIGHUP, a lost terminal, with a started server
+// Assay: it ends in order; no process, socket or file is left
+// With: main.TestALostTerminalLeavesNoServer
 func TestAStoppedRunLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
@@ -100,6 +103,11 @@ func TestAStoppedRunLeavesNoServer(t *testing.T) {
 	}
 }
 
+// Fault (servers): kill −9 of Assay, with a server
+// Assay: the kernel ends the server; the next run, or `assay doctor --clean`, ends what it had
+// started and removes its directory. Not found: a process outside its group, without environment
+// and descriptors
+// With: server.TestWhatAKilledOwnerLeavesIsEnded
 func TestAKilledRunLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
@@ -262,6 +270,8 @@ func TestADryRunStartsNoServer(t *testing.T) {
 	}
 }
 
+// Fault (servers): a mistyped endpoint leads to another machine
+// Assay: refused without `--allow-remote`
 func TestARemoteServerNeedsAFlag(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

@@ -10,6 +10,11 @@ import (
 )
 
 // Where a file can't grow, InnoDB's message says that a table is full.
+//
+// Fault (disk): a server has its own words for a full disk: MariaDB's full table, NATS's
+// insufficient resources (three quarters of what was free)
+// Assay: the drivers add the kernel's words, by which a full disk is known
+// With: nats.TestAFullDiskIsCalledThat
 func TestTold_full_disk(t *testing.T) {
 	for number, full := range map[uint16]bool{1114: true, 1021: true, 1062: false, 1054: false} {
 		err := told(&mysql.MySQLError{Number: number, Message: "The table 'records' is full"})

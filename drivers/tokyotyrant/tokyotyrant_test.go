@@ -387,6 +387,10 @@ func TestSettingsAreReadBack(t *testing.T) {
 
 // A ttserver that Assay starts runs no programs and writes no files for whoever connects: copy to a path
 // that begins with @ is a command.
+//
+// Fault (servers): another user connects to a started Tokyo Tyrant, which knows no login, and
+// orders a copy by a program of theirs
+// Assay: commands that the driver does not need are forbidden
 func TestAStartedServerRunsNoCommands(t *testing.T) {
 	i := drivertest.StartServer(t, tokyotyrant.Program, store.D1, nil)
 	made := filepath.Join(i.Directory, "made")

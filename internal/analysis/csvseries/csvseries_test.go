@@ -177,6 +177,9 @@ func FuzzRead(f *testing.F) {
 }
 
 // Lines of a long file are joined, and that is said: what was done in all, counters and levels stay.
+//
+// Fault (watchers): a series has millions of lines
+// Assay: neighbouring lines are joined, and what is too short to be seen is said
 func TestRead_joins_the_lines_of_long_files(t *testing.T) {
 	const atMost, width = 4096, 0.5
 	const lines, fallsAt = 5*atMost/2 + 7, 7000
@@ -285,6 +288,15 @@ func TestAMeasuredCollapse(t *testing.T) {
 	}
 }
 
+// Fault (watchers): a series is mostly zeros: a store that is dead for two thirds of the time, or
+// stalls for six of ten samples
+// Assay: a cliff to 0 or a stall, with its time
+// With: series.TestErrorRates
+//
+// Fault (watchers): one sample of a series is absurd (a counter that wrapped)
+// Assay: the median around it counts in its place; the rate that is told is the median, within its
+// own 90 %
+// With: series.TestErrorRates
 func TestFilesOfUsers(t *testing.T) {
 	if s := analyzed(t, "testdata/absurd.csv"); s.Rate == nil || s.Kind != series.Steady || math.Abs(s.Rate.Value/1e5-1) > 0.02 || s.Mean > 1.1e5 {
 		t.Errorf("one absurd sample: %+v, mean %v", s.Rate, s.Mean)

@@ -27,6 +27,11 @@ func inUTF16(text string, order binary.AppendByteOrder, mark bool) string {
 }
 
 // One series, written as other programs write it, is read as the same samples.
+//
+// Fault (watchers): a series is JSON, UTF-16, has CR for line ends, decimal commas, points for
+// thousands, dates, repeated seconds
+// Assay: read as what it is, or refused in a sentence that says how to go on
+// With: csvseries.TestRead_refuses
 func TestRead_forms(t *testing.T) {
 	const n = 40
 	lines := func(head string, line func(i int) string) string {
@@ -117,6 +122,9 @@ func TestRead_forms(t *testing.T) {
 }
 
 // What counts since the start is recognised by its values, and taken apart where that is asked.
+//
+// Fault (watchers): a column of a series is a count or a mean since the start
+// Assay: recognised by its values, named, and never proposed as a rate
 func TestRead_columns_since_the_start(t *testing.T) {
 	names := "time_s,count,mean_rate,hit_rate,m1_rate\n"
 	text, total := strings.Builder{}, 0.0

@@ -151,6 +151,9 @@ func TestTheLayoutIsTold(t *testing.T) {
 
 // A trial that lost an agent is told as one that was repeated, once a later try has a result; without
 // one it is the failure that it is, and so is any other failure.
+//
+// Fault (agents): a trial that lost an agent was run again, and went well
+// Assay: no failure is found, and the status is 0
 func TestALostAgentIsNoFailureOfItsStore(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -10,6 +10,9 @@ import (
 
 // A lie that the A/A arm's trials show takes the rank of its baseline in the same cell, whoever
 // started the server, and of the other arms on a server that the user named.
+//
+// Fault (physics): a baseline's A/A arm is caught in such a lie, on a server or in the worker
+// Assay: it is the same store: its baseline loses its rank in that cell (`server-lies-to-others`)
 func TestALyingTwinTakesTheRankOfItsBaseline(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -63,6 +66,11 @@ func TestAnArmThatLiesIsNotJudgedByItsTwin(t *testing.T) {
 
 // A lie that one arm's trials show of a server takes the rank of the other arms on it, and of no arm
 // on another server.
+//
+// Fault (physics): a named server lies to one arm: loses records, returns old or foreign values,
+// or does not sync
+// Assay: its other arms lose their rank too (`server-lies-to-others`), for a class that was not
+// shown in that class alone
 func TestAServersLieTakesTheRankOfItsOtherArms(t *testing.T) {
 	for _, c := range []struct {
 		name string

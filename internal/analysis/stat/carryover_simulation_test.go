@@ -15,6 +15,10 @@ var carryoverSimulated = simulated{
 	"testdata/carryover.json", "testdata/carryover-short.json", 2000,
 	[]simulation{{"carryover", simulateCarryover, 1}}}
 
+// Fault (stops): what stays of it slows the next trial by a tenth
+// Assay: which trial comes after which is balanced over blocks, so that no arm is favoured; a
+// slowdown that is significant is told: `carry-over`
+// With: carryover.TestNeighboursAreBalanced, detect.TestCarryover
 func TestCarryoverErrorRates(t *testing.T) { carryoverSimulated.run(t, 16) }
 
 func TestErrorRatesPageHasTheRecordedCarryover(t *testing.T) { carryoverSimulated.checkDocuments(t) }

@@ -20,6 +20,9 @@ func TestRead_bound(t *testing.T) {
 	}
 }
 
+// Fault (conductor): an experiment's file never ends (`/dev/zero`), or is a film
+// Assay: at most 1 MiB of it is read, and it is refused
+// With: main.TestRun_a_file_that_never_ends
 func TestReadFile_that_never_ends(t *testing.T) {
 	if _, err := bounded.ReadFile("/dev/zero", 1<<20); !errors.Is(err, bounded.ErrTooMuch) || !strings.Contains(err.Error(), "/dev/zero") {
 		t.Errorf("got %v", err)
@@ -28,6 +31,9 @@ func TestReadFile_that_never_ends(t *testing.T) {
 
 // A program that prints for ever is ended long before its time is over, also if it hears no signal
 // that a closed pipe sends.
+//
+// Fault (conductor): a program that is asked for its version never stops printing
+// Assay: killed once it has printed 64 KiB; so are all programs that Assay asks
 func TestOutput_of_a_program_that_never_stops_printing(t *testing.T) {
 	for _, script := range []string{"yes 1.2.3", "trap '' PIPE; while :; do echo 1.2.3 || :; done 2>&1", "yes >&2"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

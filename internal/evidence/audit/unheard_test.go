@@ -31,6 +31,12 @@ func (w *world) hide(t *rapid.T) (unheard []bool) {
 
 // A store that did nothing wrong is accused where copies of counters are taken for all that was done, and
 // never where they are taken for the least.
+//
+// Fault (agents): what an agent did last was not heard, as it or its worker was lost
+// Assay: the trial says to when its counts go, and how many operations it did at least and at
+// most; it accuses no store, and runs again
+// With: audit.TestWhatWasHeardIsOwed, run.TestAWorkerOfAnAgentThatIsKilled,
+// run.TestAnAgentThatIsCutOff
 func TestWhatWasNotHeardAccusesNoStore(t *testing.T) {
 	falsely := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {

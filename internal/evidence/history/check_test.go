@@ -332,6 +332,16 @@ func check(events ...audit.HistoryEvent) *Consistency {
 	return Check(&audit.History{Number: phase, Events: events, UntilNS: []int64{math.MaxInt64, math.MaxInt64}})
 }
 
+// Fault (values): two compare-and-swaps succeed on one version; a read from before its write; an
+// order that nothing explains
+// Assay: grave, no rank: `lost-updates`, `wrong-values`, `not-linearizable` (`history`). Each lost
+// swap is counted once, as overwritten or as gone
+// With: history.TestZonesAgreeWithEveryOrder, run.TestSwapsThatAreNotDoneAreMarkedOnce
+//
+// Fault (values): a write that failed or timed out is read later
+// Assay: findings `unknown-outcome` (`failed-read`), `unknown-outcome` (`came-later`); the rank
+// stays
+// With: detect.TestConsistency
 func TestKinds(t *testing.T) {
 	const none = audit.NothingRead
 	v := func(sequence uint64) uint64 { return keyval.Version(phase, 0, sequence) }

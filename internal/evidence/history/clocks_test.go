@@ -114,6 +114,10 @@ func TestEachClocksOrderIsKept(t *testing.T) {
 }
 
 // What one agent saw is found whatever the clocks' error is, and what two saw within it is not told.
+//
+// Fault (agents): a read is stale, or nothing, by less than the error between agents' clocks
+// Assay: found where one agent saw both, since its operations keep their order; not across agents
+// With: history.TestEachClocksOrderIsKept, run.TestAStaleReadWithinAnAgent
 func TestKindsOfTwoClocks(t *testing.T) {
 	const none = audit.NothingRead
 	v := func(sequence uint64) uint64 { return keyval.Version(phase, 0, sequence) }

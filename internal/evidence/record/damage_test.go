@@ -105,6 +105,16 @@ func hasFault(run *record.Run, code, file string) bool {
 }
 
 // What a person edits, or a disk loses, is seen by its digest, whatever the edit is.
+//
+// Fault (run directory): experiment.json or plan.json was edited
+// Assay: its digest is not in run.json: no trial is shown, and why
+//
+// Fault (run directory): environment.json or run.json was edited
+// Assay: nothing of the environment is shown; of run.json, which has its own digest, it is
+// reported
+//
+// Fault (run directory): a file of a trial was edited, cut or lost
+// Assay: its digest is not in SHA256SUMS: the trial is marked `damaged` (`file`) and has no rank
 func TestEditsAreSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, pattern, instead string
@@ -145,6 +155,12 @@ func TestEditsAreSeen(t *testing.T) {
 }
 
 // What can't be is seen even with right digests.
+//
+// Fault (run directory): a run directory was edited and sealed again: a store of −1, a null trial
+// called measured, IDs twice, `dt` ≤ 0, times that go back, more operations than the result has, a
+// series that ends early
+// Assay: what can't be is left out; a trial with it is marked
+// With: record.FuzzOpen
 func TestImpossibleRunsAreSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, pattern, instead string
@@ -207,6 +223,9 @@ func TestImpossibleRunsAreSeen(t *testing.T) {
 
 // Nothing but regular files of a sensible size is read, so that a directory from elsewhere can
 // neither hang a report nor put another file's content into it.
+//
+// Fault (run directory): symbolic links, named pipes, devices, giants in place of files
+// Assay: not followed, not read
 func TestOnlyPlainFilesAreRead(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	write(t, outside, "[]\n")
@@ -304,6 +323,8 @@ func digestOf(t testing.TB, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Fault (left): `.lock` in the directory of `--out` is another program's
+// Assay: refused; it stays as it is
 func TestAForeignLockStaysAsItIs(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "theirs")
 	for name, put := range map[string]func(path string) error{

@@ -7,6 +7,9 @@ import (
 	"assay/internal/base/finding"
 )
 
+// Fault (physics): synced writes come faster than the disk syncs, beside programs that sync
+// Assay: held against the fastest sync that was timed, and the number of clients: marked
+// `durability-not-shown` (`syncs-too-fast`)
 func TestNotDurable(t *testing.T) {
 	t.Parallel()
 	count := func(n uint64) *uint64 { return &n }

@@ -197,6 +197,10 @@ func TestTheLease(t *testing.T) {
 }
 
 // Agents of another version are told so, and so is the conductor.
+//
+// Fault (agents): an agent is of another version, or does not join
+// Assay: refused; the run ends before its first trial and names it
+// With: run.TestAnAgentThatDoesNotJoin
 func TestAnAgentOfAnotherVersion(t *testing.T) {
 	hub, err := NewHub(Options{Agents: []string{"join:1"}, Version: "1", Log: io.Discard, Patience: 3 * time.Second})
 	if err != nil {
@@ -214,6 +218,9 @@ func TestAnAgentOfAnotherVersion(t *testing.T) {
 }
 
 // What an agent consents to: no files, no servers of other machines.
+//
+// Fault (agents): a run orders files of an agent, or load on a server of others
+// Assay: the agent refuses
 func TestConsent(t *testing.T) {
 	r := newRig(t, DefaultLease)
 	w, err := r.agent.StartWorker(context.Background(), long)
@@ -234,6 +241,10 @@ func TestConsent(t *testing.T) {
 }
 
 // Messages that are none are refused, counted, and do nothing to the agent that is there.
+//
+// Fault (agents): agents get messages with a bad token, replayed, oversized or malformed, or
+// threads of others in the counters
+// Assay: refused and counted; the agent that is there goes on
 func TestHostileMessages(t *testing.T) {
 	r := newRig(t, DefaultLease)
 	w := r.opened(t)
@@ -317,6 +328,9 @@ func TestHostileMessages(t *testing.T) {
 }
 
 // An order is done once, however often it comes.
+//
+// Fault (agents): a message to an agent comes twice
+// Assay: done once
 func TestAnOrderIsDoneOnce(t *testing.T) {
 	r := newRig(t, DefaultLease)
 	w := r.opened(t)
@@ -361,6 +375,10 @@ func TestClockOffset(t *testing.T) {
 
 // What is told of a start is true, with a clock that is hours away: an agent in a time namespace, whose
 // offset is known here to the nanosecond and to the agent's own messages alone else.
+//
+// Fault (agents): an agent's clock is hours away
+// Assay: the start is told to within its stated error
+// With: run.TestAnAgentWhoseClockIsAway, run.TestAgentsInNetworkNamespaces
 func TestTheStartErrorIsTrue(t *testing.T) {
 	const away = 5000 * time.Second
 	unshare := []string{"unshare", "--time", "--monotonic", fmt.Sprint(int(away.Seconds())), "--fork", "--kill-child"}
@@ -440,6 +458,9 @@ func TestTheGuard(t *testing.T) {
 
 // An agent that a busy machine keeps from answering its welcome takes itself for welcome as long as its
 // lease, and so does its conductor.
+//
+// Fault (agents): a busy machine keeps an agent from answering its welcome for longer than 5 s
+// Assay: it is awaited as long as its lease, in which it takes itself for welcome
 func TestALateAnswerIsAwaited(t *testing.T) {
 	h := &Hub{Options: Options{Lease: time.Minute}, strangers: map[string]*Agent{}}
 	for id, ago := range map[string]time.Duration{"late": 50 * time.Second, "gone": 70 * time.Second} {

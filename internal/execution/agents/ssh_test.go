@@ -68,6 +68,9 @@ func TestAnAgentBySSH(t *testing.T) {
 }
 
 // A machine whose disk is full: the run says what could not be copied there, and why.
+//
+// Fault (agents): an agent's disk is full
+// Assay: the run says what could not be copied there; nothing is left
 func TestAnAgentWhoseDiskIsFull(t *testing.T) {
 	target, ssh := sshtest.Start(t)
 	small := t.TempDir()

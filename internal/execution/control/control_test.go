@@ -193,6 +193,10 @@ func FuzzLines(f *testing.F) {
 }
 
 // A hostile store tells too much, with terminal escapes in it.
+//
+// Fault (conductor): a store's error or setting is megabytes long, or holds terminal escapes
+// Assay: cleaned on receipt, cut at 4 KiB a text, 64 KiB of settings, 1,000 names
+// With: format.TestClean_cuts_between_characters
 func TestTextsAreBoundedOnReceipt(t *testing.T) {
 	huge := strings.Repeat("\x1b[2Jx", 3<<20)
 	line, err := json.Marshal(Reply{ID: 1, Error: &Error{Class: ClassFailed, Message: huge}})

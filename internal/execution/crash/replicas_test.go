@@ -254,6 +254,11 @@ func replicaProgram(how string) server.Program {
 
 // What the client had been told is held against what the other servers have. That the one whose power was
 // cut does not start again is reported separately, unless no other server has its records.
+//
+// Fault (physics): a store of several servers claims that two have a write, and acknowledges what
+// one has
+// Assay: `assay crash --one-node` asks the others while one is away: refuted. That the one does
+// not start again is told apart
 func TestOneOfSeveral(t *testing.T) {
 	lost := func(t *testing.T, driver replicas, how string, class store.Durability, cuts int) Result {
 		target, o := serverTarget(t, driver, replicaProgram(how), class, Power, cuts)

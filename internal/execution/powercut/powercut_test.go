@@ -367,6 +367,10 @@ func TestNobodyWaitsForARigThatDied(t *testing.T) {
 
 // A rig that is stopped holds nobody up who has stopped the test: who asks it gets an error, and its mounts
 // go, also one with a write that its disk does not take.
+//
+// Fault (left): Ctrl-C in `assay crash` while the process that serves its disks is stopped, and
+// will not answer
+// Assay: it is killed after 2 s, which ends all waits for its disks; no mount is left
 func TestAStoppedRigEndsWithItsContext(t *testing.T) {
 	for _, way := range []string{"asked", "closed"} {
 		t.Run(way, func(t *testing.T) {

@@ -216,6 +216,9 @@ func signal(t *testing.T, s syscall.Signal, pids ...int) {
 
 // An agent that is stopped for 2 s: its load goes on, and all of it is counted; the trial is marked,
 // and run again. So it is with one whose whole machine is paused.
+//
+// Fault (agents): an agent is stopped for 2 s, alone or with its workers
+// Assay: all it does is counted; the trial is marked and runs again
 func TestAnAgentThatIsStopped(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -246,6 +249,11 @@ func TestAnAgentThatIsStopped(t *testing.T) {
 
 // A worker of an agent that is stopped alone, for 2 s, is told as that, on the agent's machine. What timed
 // out meanwhile is no fault of the store, which answered.
+//
+// Fault (agents): a worker of an agent is stopped alone, for 2 s
+// Assay: `machine-disturbed` (`stopped`) on that agent's machine, and run again; one time-out of
+// each of its threads is no fault of the store
+// With: record.TestMarks_timeouts_of_stopped_threads
 func TestAWorkerOfAnAgentThatIsStopped(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -281,6 +289,11 @@ func TestAWorkerOfAnAgentThatIsStopped(t *testing.T) {
 
 // An agent that is stopped for good can't end its workers: its guard does, within its lease. The trial
 // fails for it and is run again, with a new agent where the run had started it.
+//
+// Fault (agents): an agent is stopped for good
+// Assay: its guard ends its workers within its lease; the trial fails and runs again, with a new
+// agent or the same one once it runs on
+// With: agents.TestTheGuard
 func TestAnAgentThatIsStoppedForGood(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -362,6 +375,13 @@ func joinsAt(endpoint string) func(*Options) {
 
 // An agent that is cut off from NATS, and not from the store: within its lease its load goes on, and all
 // of it is counted; beyond it, it ends its workers, and joins again when the link is mended.
+//
+// Fault (agents): an agent is cut off from NATS and not from the store, for 2 or 5 s
+// Assay: the trial is marked and runs again, as of an agent that is stopped
+//
+// Fault (agents): an agent is cut off for longer than its lease
+// Assay: it ends its workers; the trial fails, and it joins again when the link is mended
+// With: agents.TestTheLease
 func TestAnAgentThatIsCutOff(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -404,6 +424,9 @@ func TestAnAgentThatIsCutOff(t *testing.T) {
 
 // An agent behind a slow link: what it counts arrives late and whole, the start error is told with the
 // error that such a link allows, and the phase begins within that.
+//
+// Fault (agents): an agent's link takes 60 ms one way and 256 KiB/s
+// Assay: sums are exact; its clock is said to be known to no better than that
 func TestAnAgentBehindASlowLink(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -440,6 +463,10 @@ func TestAnAgentBehindASlowLink(t *testing.T) {
 
 // Over a link of 20 kB/s the last counts of many threads take seconds: they come whole, the agent is not taken
 // for paused or cut off meanwhile, and its link is told to be slow. The other one is not.
+//
+// Fault (agents): an agent's link carries 20 kB/s, and the last counts of 64 threads take seconds
+// Assay: they are waited for and come whole; the link is slow (`agent-link`), and the agent not
+// taken for paused
 func TestAnAgentBehindALinkOf20KB(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -492,6 +519,10 @@ func throttled(t *testing.T) (tasks string) {
 }
 
 // Of two agents, one has a tenth of a CPU. It is said of that one, with its share of the load.
+//
+// Fault (agents): an agent's cgroup gives it a tenth of a CPU
+// Assay: it is said to be client-bound, with its share of the operations; the other agent is not
+// With: detect.TestAgentBound
 func TestAnAgentThatIsThrottled(t *testing.T) {
 	inLongTests(t)
 	t.Parallel()
@@ -623,6 +654,9 @@ func TestAStaleReadWithinAnAgent(t *testing.T) {
 }
 
 // Ctrl-C ends the phase on all agents, their workers and those agents that the run had started.
+//
+// Fault (agents): Ctrl-C in a run on agents
+// Assay: workers and the run's own agents end
 func TestCtrlCEndsAgents(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -685,6 +719,10 @@ func conductAgents(text, directory, name, server string) error {
 
 // A conductor that is killed leaves no agent of its own, and no worker of one that was started by hand;
 // that one then serves the conductor that resumes the run.
+//
+// Fault (agents): the conductor of agents is killed
+// Assay: its agents and their workers end; agents that were started by hand end their workers and
+// serve the run that resumes
 func TestAKilledConductorOfAgents(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -747,6 +785,9 @@ func TestAKilledConductorOfAgents(t *testing.T) {
 
 // A conductor that is stopped for longer than its agents' lease has not heard what they did until they
 // ended their workers: the trial accuses no store, and is run again.
+//
+// Fault (agents): the conductor is stopped for longer than the lease, and with it its NATS server
+// Assay: the trial fails, accuses no store, and runs again
 func TestAStoppedConductorOfAgents(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -190,6 +190,9 @@ func TestAnAgentWhoseClockIsAway(t *testing.T) {
 }
 
 // A trial that lost an agent failed for that, and runs again with a new one.
+//
+// Fault (agents): an agent is killed
+// Assay: the trial fails, names it, and runs again with a new one
 func TestAnAgentThatIsKilled(t *testing.T) {
 	t.Parallel()
 	p := installed(t, "redis")

@@ -53,6 +53,12 @@ func TestKeysOfEarlierRunsAreToldOnceAServer(t *testing.T) {
 // A conductor is killed when a file appears, which is as near to each step as can be had from
 // outside. The next run, or assay doctor --clean, leaves nothing of it: no mount, loop device,
 // cgroup, process, temporary file or data.
+//
+// Fault (left): kill −9 in the quota's own check, as a file system or data directory is made, or
+// while samples, a trial's seal or a report are written
+// Assay: each mount, cgroup, directory and temporary file is noted before it is made; the next run
+// or `assay doctor --clean` removes it
+// With: main.TestDoctorCleansWhatAKilledConductorLeft, owned.TestNotesOfTheKilledAreLeft
 func TestNothingIsLeftOfAKilledConductor(t *testing.T) {
 	ofFigures(t)
 	mountable(t)

@@ -38,6 +38,13 @@ func pin(threads int) {
 
 // A worker that somebody pins to one CPU in the middle of a phase has less of the machine than its rivals;
 // one of which a single thread pins itself has all of it.
+//
+// Fault (stops): somebody pins a worker or a server, changes its priority, its limits or its
+// cgroup's, or moves it, while a phase runs
+// Assay: read before and after: `machine-disturbed` (`confinement-changed`), which costs the
+// block. A thread that pins itself beside others changes nothing, and one that somebody else pins
+// looks the same
+// With: host.TestConfinement
 func TestHandsFromOutsideAreSeen(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -89,6 +89,10 @@ func (h keepsakeHandle) Delete(key []byte) error { return nil }
 
 // All trials write the same keys, versions and bodies: only the tag tells the data of the first
 // from that of the others.
+//
+// Fault (values): a server keeps the first trial's data and drops every write of the next
+// Assay: values carry the trial's tag: marked `values-of-another-trial` (`operations`,
+// `readback`); grave finding `values-of-another-trial`
 func TestDataOfAnotherTrialIsFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

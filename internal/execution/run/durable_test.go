@@ -91,6 +91,12 @@ func TestProofsAreCited(t *testing.T) {
 
 // The attacker keeps everything in memory and says that each write survives a power cut. Another
 // program that syncs all the time does not hide it.
+//
+// Fault (physics): a store claims D3 and never syncs
+// Assay: the disk did far fewer flushes than the acknowledged writes need: marked
+// `durability-not-shown` (`syncs-too-few`), grave finding `durability-not-shown`, no rank, exit
+// status 3
+// With: record.TestNotDurable
 func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -128,6 +134,12 @@ func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 
 // The attacker syncs, but each tenth commit alone; a disk that counts two flushes for a sync, and
 // eight threads that may share one, hide that. What its own processes ask for does not.
+//
+// Fault (physics): an engine syncs each tenth commit, at eight threads that could share a sync
+// Assay: its own processes' syncs are counted, where that is allowed: `durability-not-shown`
+// (`syncs-too-few`). Else the disk's flushes hide it, and the summary says how many writes a sync
+// may have covered. Within that number only a power cut finds it
+// With: crash.TestPower
 func TestAnEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -146,6 +158,8 @@ func TestAnEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
 	}
 }
 
+// Fault (physics): a store that syncs beside programs that sync as well
+// Assay: not accused
 func TestStoresThatSyncAreNotAccused(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -170,6 +184,9 @@ func TestStoresThatSyncAreNotAccused(t *testing.T) {
 }
 
 // What can't be known is no accusation, and is told.
+//
+// Fault (physics): the disk does not count flushes, or there is none
+// Assay: not measured; the run tells it once
 func TestSyncsOnNoDiskAreNotMeasured(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -87,6 +87,11 @@ func (h eventualHandle) Close() error { return nil }
 
 // The final check waits for as long as a store says that its reads may be old: one that keeps its
 // promise is not accused, and one that shows old values for longer is.
+//
+// Fault (values): a store shows old values for longer than it promises; one that keeps its promise
+// of 500 ms beside it
+// Assay: the final check waits for as long as is promised: marked `stale-values` (`readback`); the
+// other is not accused
 func TestFinalCheckWaitsForWhatIsPromised(t *testing.T) {
 	t.Parallel()
 	for driver, expected := range map[string][]finding.Code{

@@ -87,6 +87,11 @@ phases:
 
 // Whoever lets values end early loses them, and whoever keeps them is late, also of some keys alone. Who
 // is on time is accused of nothing, and every miss is told as what it is.
+//
+// Fault (physics): a store removes values before their TTL (by 10 %), after it (2 s), of some keys
+// alone, or never
+// Assay: each read is held against the last acknowledged write: early is `lost-values`
+// (`operations`), late `late-expiry` (`operations`, `readback`)
 func TestTTLsAreKept(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -12,6 +12,11 @@ import (
 
 // Reads that fill, on a store that begins empty and loses a part to deletes: each miss puts one value, which
 // later reads find. A worker that puts twice is marked by the bytes.
+//
+// Fault (values): a read that fills what it missed puts the value twice, or another one
+// Assay: what it puts is counted in bytes and held as any put: `counts-disagree` (`bytes`),
+// `lost-values`, `wrong-values`
+// With: audit.TestFillsAreInDoubt, audit.TestReadsThatFillAreReadsOrPuts
 func TestFillsOnMiss(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

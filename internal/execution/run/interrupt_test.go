@@ -19,6 +19,14 @@ import (
 
 // The first Ctrl-C ends whatever the worker is at. Had it to wait for the step, these tests would
 // take an hour.
+//
+// Fault (conductor): Ctrl-C while the worker is in `open`, `prepare`, `run`, `inspect`, `sync` or
+// `close`
+// Assay: the step ends at once, a phase within 2 s; the trial is done again by `--resume`
+//
+// Fault (conductor): a run is interrupted or killed
+// Assay: `interruptions` of run.json: when, and by which signal
+// With: run.TestAKillIsRecorded
 func TestCtrlCIsHeardInEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"open", "prepare", "run", "inspect", "sync", "close"} {

@@ -152,6 +152,11 @@ var named = []struct {
 }{{"redis", store.D0}, {"etcd", store.D3}, {"postgres", store.D1}, {"mariadb", store.D1}, {"memcached", store.D0}}
 
 // Ctrl-C deletes what the trial has made, whether it comes in the load or later.
+//
+// Fault (left): Ctrl-C, with a named server
+// Assay: the trial's keys are deleted in 2 s at most (by their begin, where the store keeps
+// Assay's records apart); what is left is reported and noted
+// With: run.TestCtrlCLeavesNoKeysOnANamedServer (redis, etcd, postgres, memcached, mariadb)
 func TestCtrlCLeavesNoKeysOnANamedServer(t *testing.T) {
 	ofFigures(t)
 	for _, c := range named {
@@ -223,6 +228,17 @@ func (s *namedServer) configure(t *testing.T, settings ...string) {
 }
 
 // After kill -9 another run touches nothing and says so, and what resumes or cleans deletes all.
+//
+// Fault (left): kill −9, with a named server
+// Assay: the keys of a phase are noted before it begins: `assay run --resume`, or
+// `assay doctor --clean`, deletes them and no other. Another run touches none. Servers beyond the
+// loopback need `--allow-remote`
+// With: run.TestKeysNeedConsent
+//
+// Fault (left): a named server's settings are changed, so that it refuses the class of its noted
+// keys
+// Assay: the keys are deleted in whichever class it opens
+// With: run.TestAKillLeavesANoteOfKeys/redis
 func TestAKillLeavesANoteOfKeys(t *testing.T) {
 	ofFigures(t)
 	for i, c := range named {
@@ -310,6 +326,9 @@ func TestKeysNeedConsent(t *testing.T) {
 }
 
 // A server that goes silent keeps its keys, and the run says so within a bounded time.
+//
+// Fault (left): a named server stops answering, and keeps its keys
+// Assay: reported within a bounded time, and noted
 func TestKeysOfASilentServerAreTold(t *testing.T) {
 	ofFigures(t)
 	p, _ := drivers.Program("redis")

@@ -332,6 +332,9 @@ func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 
 // A load so short that no sample sees it fail must not leave later phases with fewer records than
 // they count on.
+//
+// Fault (disk): a load meets a full disk before the first sample
+// Assay: the trial fails
 func TestALoadThatMetAFullDiskFails(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -346,6 +349,8 @@ func TestALoadThatMetAFullDiskFails(t *testing.T) {
 	}
 }
 
+// Fault (disk): the store's directory vanishes
+// Assay: the trial is marked `data-vanished` (`directory`)
 func TestAVanishedDirectoryIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -360,6 +365,8 @@ func TestAVanishedDirectoryIsMarked(t *testing.T) {
 	}
 }
 
+// Fault (disk): the file system has no inode left
+// Assay: the full disk is called that
 func TestInodesThatAreUsedUpAreCalledThat(t *testing.T) {
 	t.Parallel()
 	point := t.TempDir()

@@ -78,6 +78,10 @@ phases:
 
 // No truthful server is accused, with and without emptying, with others' keys in it; and no other
 // key is touched without being told.
+//
+// Fault (values): memcached holds keys of other programs
+// Assay: each trial's keys begin with its name; a trial deletes its own and touches no other. "Not
+// empty" is told before the run
 func TestRealMemcachedIsNotAccused(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

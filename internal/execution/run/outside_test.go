@@ -7,6 +7,9 @@ import (
 	"assay/internal/base/finding"
 )
 
+// Fault (physics): a phase of 2 s says 4 s
+// Assay: start and end are held against `run` and its reply: `machine-disturbed`
+// (`clock-began-early`, `clock-ended-late`, `clock-began-late`, `clock-ended-early`)
 func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 	const second = int64(1e9)
 	for _, c := range []struct {
@@ -64,6 +67,11 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 
 // A worker whose clock is slow says that it worked for 3.0 s, and was seen at work for 4.29: no excuse makes
 // its rate higher than what was seen. One that is late by what clocks differ in keeps its own time.
+//
+// Fault (physics): a worker's clock runs at 0.7 of the speed while others use the CPU, which
+// excuses its late end
+// Assay: the phase lasts at least as long as it was seen at work: the conductor's clock bounds the
+// rate from above
 func TestARateIsBoundedFromOutside(t *testing.T) {
 	t.Parallel()
 	const second = int64(1e9)

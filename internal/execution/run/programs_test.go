@@ -95,6 +95,11 @@ func scriptProgram(t *testing.T, path, before string) {
 }
 
 // What is named as a server's program and is none ends the run before a trial or a directory is made.
+//
+// Fault (servers): `program` names what is no program, another kind of server, one without a
+// version, or one that ends at once
+// Assay: the run ends before its first trial, with its last lines
+// With: server.TestTell, read.TestStoresAreNamedByTheirPrograms
 func TestAProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
@@ -141,6 +146,9 @@ func TestAProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
 
 // A program that is replaced between two trials, or tells another version, ends the run: trials of both
 // are no blocks of one comparison. The trials before stay, with the program's digest and version.
+//
+// Fault (servers): a server's program is replaced, tells another version, or goes away in a run
+// Assay: the run ends, with both versions and digests; the trials before it stay
 func TestAProgramThatChangesEndsTheRun(t *testing.T) {
 	t.Parallel()
 	memcached, _ := memcachedProgram(t)

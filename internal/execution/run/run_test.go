@@ -287,6 +287,11 @@ func hasMark(trial *record.Trial, code finding.Code, params finding.Params) bool
 
 // TestEachMisbehaviourIsCaught runs whole trials on stores and workers that break one promise each.
 // It says for each what the run must make of it: a state, and a code among the marks.
+//
+// Fault (physics): a worker counts reads and skips them, or returns a part of the value
+// Assay: bytes read are held against the values' lengths: `counts-disagree` (`bytes-read`). Not
+// found, unless times give it away: counting bytes that it should have read
+// With: run.TestEachMisbehaviourIsCaught (counts-no-reads)
 func TestEachMisbehaviourIsCaught(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -11,6 +11,12 @@ import (
 )
 
 // One operation in ten is timed, as the trial's phases say; a worker that times others is marked.
+//
+// Fault (physics): with `latency: sampled`, a worker times all operations, or others than the
+// contract names
+// Assay: marked `counts-disagree`. Stays open: times told too short, since operations outside the
+// sample may have taken the rest
+// With: storetest's rule `latency-sampled` (times-unasked)
 func TestSampledTimesAreCounted(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

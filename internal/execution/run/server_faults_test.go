@@ -142,6 +142,10 @@ func sentOnce(t *testing.T, driver string, trial *record.Trial, p *record.Phase,
 	}
 }
 
+// Fault (servers): a server is frozen for 2 s
+// Assay: `machine-disturbed` (`stopped`); what was due in the stop waits in the response times, or
+// times out
+// With: run.TestAFrozenServerTimesOut
 func TestAFrozenServerIsInTheResponseTimes(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -239,6 +243,9 @@ func TestAFrozenServerTimesOut(t *testing.T) {
 	}
 }
 
+// Fault (servers): a named server is killed and started again in a phase
+// Assay: the run goes on: errors and time-outs are counted, handles connect anew and are counted
+// (`reconnects`), nothing is sent twice
 func TestARunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -306,6 +313,9 @@ func TestACartGoesOnWithoutOneNode(t *testing.T) {
 	}
 }
 
+// Fault (servers): a server ends, or is killed, in a phase
+// Assay: the phase ends at once; the trial fails, with status or signal
+// With: server.TestAServerThatDiesIsSeenWithItsLastWords
 func TestAServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

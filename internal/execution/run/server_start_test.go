@@ -228,6 +228,8 @@ func TestSeveralServersMakeOneStore(t *testing.T) {
 	}
 }
 
+// Fault (servers): `cpus` names a CPU that is not there
+// Assay: the run does not begin
 func TestClientAndServerArePinned(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -32,6 +32,15 @@ sample: 50ms
 
 // A process that something outside stopped is no store that stalls, and a store that stalls is no
 // such process.
+//
+// Fault (stops): SIGSTOP of the worker, or of the worker and Assay
+// Assay: its state is T, or a wait overran: the time is left out of the series, and the trial is
+// marked `machine-disturbed` (`stopped`), which costs the block
+// With: host.TestStopped_sees_a_signal
+//
+// Fault (stops): a store that sleeps in a put
+// Assay: a stall or a step of the store, not marked
+// With: run.TestAStopFromOutsideIsNoStall/dozing
 func TestAStopFromOutsideIsNoStall(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

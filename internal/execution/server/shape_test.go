@@ -12,6 +12,13 @@ import (
 )
 
 // What comes late is later by the delay, give or take the jitter, and in its order. The time is a fake one.
+//
+// Fault (servers): the network to a server is slow, narrow, or resets connections, as the
+// experiment asks
+// Assay: the delay is in the mean, the bandwidth is arithmetic, so many connections are reset;
+// values stay whole, and what was not reset does not fail
+// With: server.TestBandwidthIsArithmetic, server.TestConnectionsAreReset,
+// run.TestPerturbationsAreAPartOfAPhase, facts.TestRateDuringAFault
 func TestAnswersComeLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay, jitter, count = 20 * time.Millisecond, 5 * time.Millisecond, 2000

@@ -84,6 +84,9 @@ func expectEnded(t *testing.T, i *Instance) {
 	}
 }
 
+// Fault (servers): a started server answers late
+// Assay: waited for
+// With: server.TestAServerIsStartedAskedAndStopped/slow
 func TestAServerIsStartedAskedAndStopped(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, kind := range []string{honest, slow} {
@@ -118,6 +121,19 @@ func TestAServerIsStartedAskedAndStopped(t *testing.T) {
 	}
 }
 
+// Fault (servers): a started server never listens, or never answers
+// Assay: the trial fails after `step_timeout`, with its last lines
+//
+// Fault (servers): a started server ends at once, or goes into the background
+// Assay: the trial fails, with its exit status and last lines; what is in the background is killed
+// With: run.TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy
+//
+// Fault (servers): a started server tells other settings than it was asked for, or does not tell
+// one
+// Assay: the trial fails, with both values
+//
+// Fault (servers): a started server listens at another address too
+// Assay: the trial fails
 func TestAServerThatCantBeUsedIsRefused(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, c := range []struct {
@@ -194,6 +210,8 @@ func TestAServerThatDiesIsSeenWithItsLastWords(t *testing.T) {
 	expectEnded(t, i)
 }
 
+// Fault (servers): a server ignores its stop signal
+// Assay: killed after 10 s (2 s after Ctrl-C), and reported
 func TestAServerThatIgnoresTheSignalIsKilled(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	i := start(t, stubborn, request(t))
@@ -206,6 +224,8 @@ func TestAServerThatIgnoresTheSignalIsKilled(t *testing.T) {
 	expectEnded(t, i)
 }
 
+// Fault (servers): a server starts processes that leave its group, session or environment
+// Assay: killed with it
 func TestWhatAServerHasStartedEndsWithIt(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	sleeps := []string{"4600", "4601", "4602", "4603"}
@@ -241,6 +261,9 @@ func TestAStartThatIsInterruptedLeavesNothing(t *testing.T) {
 }
 
 // Another process may take the port between the moment when it was free and that of the server's.
+//
+// Fault (servers): another process takes a started server's port first
+// Assay: that one is not spoken to; the next port is tried
 func TestAPortThatIsTakenIsLeftToItsOwner(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	taken := map[int]net.Listener{}

@@ -28,6 +28,9 @@ func needRoot(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 }
 
+// Fault (servers): Assay is root
+// Assay: servers run as other users, but where those have no access to the data or to the program
+// With: server.TestAServerThatMayBeRootIsNotWhereItCan
 func TestAServerThatMustNotBeRootIsNot(t *testing.T) {
 	needRoot(t)
 	directory, err := os.MkdirTemp("", "assay-user-")

@@ -160,6 +160,12 @@ func TestScanningIsTold(t *testing.T) {
 
 // A phase that will have deleted all records before it ends is told of beforehand, where that can be
 // computed; one that puts as much as it deletes, or ends in time, is not.
+//
+// Fault (physics): a phase that deletes runs out of records
+// Assay: operations that had nothing to do are counted, of deletes by the trace. Above 5 % no
+// store has a rank, unless all did the same operations, or the mix puts as much as it deletes and
+// the share is equal. The screen says which share, and since when; a dry run and a run warn before
+// With: run.TestMayDelete, detect.TestRanOutOfRecords, facts.TestTable_what_has_no_rank_says_why
 func TestEmptyingIsTold(t *testing.T) {
 	deletes := map[string]float64{"delete": 1}
 	for name, c := range map[string]struct {

@@ -51,6 +51,15 @@ func loadServer(t *testing.T, arm string) (*experiment.Experiment, error) {
 	return read.Load([]byte("name: servers\nstores: ["+arm+"]\nphases: [{name: write, mix: {insert: 1}, for: 1s}]\n"), "servers.yaml", nil, servers(t))
 }
 
+// Fault (conductor): an endpoint's port is none (`127.0.0.1:99999`)
+// Assay: refused when the experiment is read
+//
+// Fault (servers): an endpoint is a Unix socket: nobody listens, it is no socket, or the driver
+// has none
+// Assay: the run ends before its first trial, with the path and the reason; TLS, UDP, clusters and
+// agents elsewhere are refused
+// With: read.TestAgentsElsewhereReachNoUnixSocket, drivers.TestUnixSockets,
+// drivers.TestWhatUnixSocketsDoNotHave
 func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 	for _, c := range []struct{ arm, expected string }{
 		{"here", "here is a server: Assay needs to know which one to use|server: start|endpoints: [HOST:PORT]"},

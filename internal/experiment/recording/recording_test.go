@@ -188,6 +188,11 @@ func TestMapping(t *testing.T) {
 }
 
 // What is no recording gets one error that names the place, and lines that are wrong are counted.
+//
+// Fault (conductor): a recording is cut, of another form, or has wrong columns, negative times,
+// endless lines, huge values or too many keys
+// Assay: one error with the first line, or what was left out is counted and reported; memory is
+// bounded
 func TestHostileFiles(t *testing.T) {
 	good := strings.Repeat("1,k,1,10,1,get,0\n", 1000)
 	for name, test := range map[string]struct {

@@ -146,6 +146,8 @@ func TestReplayLoadsKeysAsLongAsRecorded(t *testing.T) {
 	}
 }
 
+// Fault (conductor): a recording changes between the reading of the experiment and a trial
+// Assay: the trial fails and says so
 func TestReplayOfAChangedRecordingIsRefused(t *testing.T) {
 	r, _ := recorded(t, 1000, 50)
 	for _, requests := range []uint64{999, 1001} {

@@ -196,6 +196,10 @@ func TestDashboardNamesWhatIsShown(t *testing.T) {
 }
 
 // A page of somebody else's, whose name was made to lead to this machine, gets no figure.
+//
+// Fault (watchers): a page of somebody else's leads a browser to the figures of a run
+// (`--metrics`)
+// Assay: a server on the loopback answers only to the loopback's names
 func TestOnlyNamesOfTheLoopbackAreAnswered(t *testing.T) {
 	s, err := Serve("127.0.0.1:0", New("run"))
 	if err != nil {
