@@ -63,14 +63,8 @@ static const char *version(void) {
     return text;
 }
 
-/* Takes over a message of the library. */
-static enum assay_status failed(char *message, struct assay_error *error) {
-    if (message == NULL)
-        return ASSAY_OK;
-    enum assay_status status = assay_fail(error, "%s", message);
-    leveldb_free(message);
-    return status;
-}
+#define LIBRARY(name) leveldb_##name
+#include "leveldb_like.h"
 
 static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
     (void)error;
@@ -138,21 +132,6 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
         assay_setting(sink, option->name, "%s (asked)", assay_option_text(store->given, option->name));
 }
 
-/* A handle is the store itself: the library has no sessions. */
-static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
-    (void)error;
-    *handle = (struct assay_handle *)store;
-    return ASSAY_OK;
-}
-
-static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
-    (void)handle, (void)error;
-    return ASSAY_OK;
-}
-
-static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
-static const char *data_of(struct assay_bytes bytes) { return bytes.data != NULL ? bytes.data : ""; }
-
 static bool fits(struct assay_bytes key, struct assay_bytes value, struct assay_error *error) {
     if (key.length <= description.key_bytes_max && value.length <= description.value_bytes_max)
         return true;
@@ -170,62 +149,6 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
     enum assay_status status = assay_copy(buffer, data, length, value, error);
     leveldb_free(data);
     return status;
-}
-
-static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
-                             struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!fits(key, value, error))
-        return ASSAY_ERROR;
-    char *message = NULL;
-    leveldb_put(store->db, store->write, data_of(key), key.length, data_of(value), value.length, &message);
-    return failed(message, error);
-}
-
-static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    char *message = NULL;
-    leveldb_delete(store->db, store->write, data_of(key), key.length, &message);
-    return failed(message, error);
-}
-
-static enum assay_status batch(struct assay_handle *handle, const struct assay_write *writes, size_t count,
-                               struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    leveldb_writebatch_t *all = leveldb_writebatch_create();
-    for (size_t i = 0; i < count; i++) {
-        struct assay_bytes key = writes[i].key, value = writes[i].value;
-        if (!fits(key, value, error)) {
-            leveldb_writebatch_destroy(all);
-            return ASSAY_ERROR;
-        }
-        if (writes[i].remove)
-            leveldb_writebatch_delete(all, data_of(key), key.length);
-        else
-            leveldb_writebatch_put(all, data_of(key), key.length, data_of(value), value.length);
-    }
-    char *message = NULL;
-    leveldb_write(store->db, store->write, all, &message);
-    leveldb_writebatch_destroy(all);
-    return failed(message, error);
-}
-
-static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
-                              void *context, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    (void)limit;
-    leveldb_iterator_t *iterator = leveldb_create_iterator(store->db, store->read);
-    for (leveldb_iter_seek(iterator, data_of(start), start.length); leveldb_iter_valid(iterator); leveldb_iter_next(iterator)) {
-        struct assay_bytes key, value;
-        key.data = leveldb_iter_key(iterator, &key.length);
-        value.data = leveldb_iter_value(iterator, &value.length);
-        if (!visit(context, key, value))
-            break;
-    }
-    char *message = NULL;
-    leveldb_iter_get_error(iterator, &message);
-    leveldb_iter_destroy(iterator);
-    return failed(message, error);
 }
 
 /* A write with sync would sync the present log only: the one before it, whose table is still being

@@ -64,14 +64,8 @@ struct assay_store {
 
 static const char *version(void) { return ROCKSDB_VERSION; }
 
-/* Takes over a message of the library. */
-static enum assay_status failed(char *message, struct assay_error *error) {
-    if (message == NULL)
-        return ASSAY_OK;
-    enum assay_status status = assay_fail(error, "%s", message);
-    rocksdb_free(message);
-    return status;
-}
+#define LIBRARY(name) rocksdb_##name
+#include "leveldb_like.h"
 
 static int compression_of(const char *name) {
     static const struct {
@@ -227,20 +221,10 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
     fclose(file);
 }
 
-/* A handle is the store itself: the library has no sessions. */
-static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
-    (void)error;
-    *handle = (struct assay_handle *)store;
-    return ASSAY_OK;
+static bool fits(struct assay_bytes key, struct assay_bytes value, struct assay_error *error) {
+    (void)key, (void)value, (void)error;
+    return true;
 }
-
-static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
-    (void)handle, (void)error;
-    return ASSAY_OK;
-}
-
-static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
-static const char *data_of(struct assay_bytes bytes) { return bytes.data != NULL ? bytes.data : ""; }
 
 static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
                              struct assay_bytes *value, struct assay_error *error) {
@@ -254,56 +238,6 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
     enum assay_status status = assay_copy(buffer, data, length, value, error);
     rocksdb_pinnableslice_destroy(pinned);
     return status;
-}
-
-static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
-                             struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    char *message = NULL;
-    rocksdb_put(store->db, store->write, data_of(key), key.length, data_of(value), value.length, &message);
-    return failed(message, error);
-}
-
-static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    char *message = NULL;
-    rocksdb_delete(store->db, store->write, data_of(key), key.length, &message);
-    return failed(message, error);
-}
-
-static enum assay_status batch(struct assay_handle *handle, const struct assay_write *writes, size_t count,
-                               struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    rocksdb_writebatch_t *all = rocksdb_writebatch_create();
-    for (size_t i = 0; i < count; i++) {
-        struct assay_bytes key = writes[i].key, value = writes[i].value;
-        if (writes[i].remove)
-            rocksdb_writebatch_delete(all, data_of(key), key.length);
-        else
-            rocksdb_writebatch_put(all, data_of(key), key.length, data_of(value), value.length);
-    }
-    char *message = NULL;
-    rocksdb_write(store->db, store->write, all, &message);
-    rocksdb_writebatch_destroy(all);
-    return failed(message, error);
-}
-
-static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
-                              void *context, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    (void)limit;
-    rocksdb_iterator_t *iterator = rocksdb_create_iterator(store->db, store->read);
-    for (rocksdb_iter_seek(iterator, data_of(start), start.length); rocksdb_iter_valid(iterator); rocksdb_iter_next(iterator)) {
-        struct assay_bytes key, value;
-        key.data = rocksdb_iter_key(iterator, &key.length);
-        value.data = rocksdb_iter_value(iterator, &value.length);
-        if (!visit(context, key, value))
-            break;
-    }
-    char *message = NULL;
-    rocksdb_iter_get_error(iterator, &message);
-    rocksdb_iter_destroy(iterator);
-    return failed(message, error);
 }
 
 /* The log is synced; without one, the memtable is flushed to a table, which is synced. */
