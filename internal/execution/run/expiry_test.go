@@ -92,6 +92,7 @@ phases:
 // alone, or never
 // Assay: each read is held against the last acknowledged write: early is `lost-values`
 // (`operations`), late `late-expiry` (`operations`, `readback`)
+// With: run.TestReplayedTTLsAreKept
 func TestTTLsAreKept(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
