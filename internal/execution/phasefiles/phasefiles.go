@@ -37,13 +37,18 @@ func MakeWith(written *os.File, file *trace.File, processes, historyRoom int) (*
 
 // WriteTrace writes the trace that several phases will have. Nobody can change it: it is sealed.
 func WriteTrace(file *trace.File) (written *os.File, err error) {
-	if err := CheckRoom(file.Bytes()); err != nil {
-		return nil, err
+	if !file.OnDisk() {
+		if err := CheckRoom(file.Bytes()); err != nil {
+			return nil, err
+		}
 	}
 	return writeTrace(file)
 }
 
 func writeTrace(file *trace.File) (written *os.File, err error) {
+	if file.OnDisk() {
+		return file.FinishOnDisk()
+	}
 	if written, err = memfile.Create("assay-trace"); err != nil {
 		return nil, err
 	}
@@ -104,7 +109,7 @@ func (r request) bytes(withTrace bool) (need uint64) {
 	if need = counters.Bytes(r.file, r.processes); r.share != nil {
 		need = counters.ShareBytes(r.file, r.processes, *r.share)
 	}
-	if withTrace {
+	if withTrace && !r.file.OnDisk() {
 		need += r.file.Bytes()
 	}
 	if r.historyRoom > 0 {

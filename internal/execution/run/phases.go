@@ -3,10 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
 	"assay/internal/base/finding"
+	"assay/internal/base/owned"
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
@@ -204,7 +206,8 @@ func layoutOf(p *experiment.Phase, cell experiment.Cell, threads int) []int {
 // traces makes the trial's traces, as far as it is by now.
 func (t *trial) traces(at place) *traces {
 	made := &traces{content: t.content, past: &t.past, seed: t.plan.Seed, endpoints: len(t.tested.endpoints()),
-		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.Context.Err}
+		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.Context.Err,
+		disk: func() (*os.File, error) { return owned.NewFile(t.run.options.Directory) }}
 	if t.run.hub == nil && !at.step { // agents make theirs of the specs, and no other arm has a step's rate
 		made.kept = t.run.kept.of(t.plan.Block)
 	}

@@ -17,13 +17,17 @@ import (
 type traces struct {
 	*content
 	past      *past
-	seed      uint64       // of the trial's cell and block
-	endpoints int          // that keys are spread over
-	batches   bool         // the store has them
-	entries   int          // of a lap; 0: as package trace chooses
-	stopped   func() error // the user's Ctrl-C, as an error
-	kept      *keptTraces  // of other trials of the block; nil: none are
+	seed      uint64                   // of the trial's cell and block
+	endpoints int                      // that keys are spread over
+	batches   bool                     // the store has them
+	entries   int                      // of a lap; 0: as package trace chooses
+	disk      func() (*os.File, error) // makes a file for a trace that is too large for memory
+	stopped   func() error             // the user's Ctrl-C, as an error
+	kept      *keptTraces              // of other trials of the block; nil: none are
 }
+
+// traceInMemoryMax bounds the trace of a replay that is in memory, and not on the run directory's disk.
+const traceInMemoryMax = 256 << 20
 
 // phaseTrace is what a phase does. Once it is made nobody changes it.
 type phaseTrace struct {
@@ -106,6 +110,9 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	}
 	if p.Replay != nil {
 		s.Replay = p.Replay.ForTrace()
+		if s.Replay.TraceBytes() > traceInMemoryMax {
+			s.Disk = t.disk
+		}
 	} else if r := t.experiment.ReplayOfValues(); r != nil && p.Load {
 		s.Replay = r.ForTrace()
 	}

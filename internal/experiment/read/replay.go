@@ -148,7 +148,7 @@ func (r workResolver) recording(p PhaseFile) (*experiment.Replay, *Error) {
 	if f.TTL != ttlNone {
 		replay.PlayTTLs()
 	}
-	if most := uint64(trace.DefaultEntriesMax); summary.Requests > most {
+	if most := uint64(trace.ReplayRequestsMax); summary.Requests > most {
 		return nil, r.fail(r.in("file"), "the recording %s has %s requests, and %s fit a trace", f.File, format.Count(summary.Requests), format.Count(most)).
 			hint("take one key in %d (sample: 1/%[1]d), or a part of its time (until: %s)", (summary.Requests+most-1)/most,
 				time.Duration(float64(summary.DurationNS)*float64(most)/float64(summary.Requests)).

@@ -69,6 +69,21 @@ func (f *File) Encode() ([]byte, error) {
 func (f *File) encode(data []byte, offsets []threadOffsets) {
 	le := binary.LittleEndian
 	for i := range f.Threads {
+		t := &f.Threads[i]
+		for j, e := range t.Entries {
+			le.PutUint64(data[offsets[i].entries+8*uint64(j):], uint64(e))
+		}
+		for j, due := range t.times() {
+			le.PutUint64(data[offsets[i].due+8*uint64(j):], due)
+		}
+	}
+	f.encodeHeader(data, offsets)
+}
+
+// encodeHeader fills in what stands before the words of the threads, which are there.
+func (f *File) encodeHeader(data []byte, offsets []threadOffsets) {
+	le := binary.LittleEndian
+	for i := range f.Threads {
 		t, at := &f.Threads[i], headerBytes+directoryBytes*i
 		le.PutUint64(data[at:], offsets[i].entries)
 		le.PutUint64(data[at+8:], uint64(len(t.Entries)))
@@ -80,12 +95,6 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 		le.PutUint64(data[at+48:], t.Limit)
 		le.PutUint64(data[at+56:], t.FromNS)
 		le.PutUint64(data[at+64:], t.UntilNS)
-		for j, e := range t.Entries {
-			le.PutUint64(data[offsets[i].entries+8*uint64(j):], uint64(e))
-		}
-		for j, due := range t.times() {
-			le.PutUint64(data[offsets[i].due+8*uint64(j):], due)
-		}
 	}
 	copy(data, magic)
 	le.PutUint32(data[8:], formatVersion)
@@ -111,15 +120,23 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 type threadOffsets struct{ entries, due uint64 }
 
 func (f *File) layout() (offsets []threadOffsets, total uint64) {
+	return layoutOf(len(f.Threads), func(i int) (entries, times uint64) {
+		return uint64(len(f.Threads[i].Entries)), uint64(len(f.Threads[i].times()))
+	})
+}
+
+// layoutOf says where the entries of threads stand, and the times beside them, and how long the file is.
+func layoutOf(threads int, words func(thread int) (entries, times uint64)) (offsets []threadOffsets, total uint64) {
 	align := func(n uint64) uint64 { return (n + 63) &^ 63 }
-	total = align(headerBytes + directoryBytes*uint64(len(f.Threads)))
-	offsets = make([]threadOffsets, len(f.Threads))
-	for i := range f.Threads {
+	total = align(headerBytes + directoryBytes*uint64(threads))
+	offsets = make([]threadOffsets, threads)
+	for i := range offsets {
+		entries, times := words(i)
 		offsets[i].entries = total
-		total = align(total + 8*uint64(len(f.Threads[i].Entries)))
-		if n := len(f.Threads[i].times()); n > 0 {
+		total = align(total + 8*entries)
+		if times > 0 {
 			offsets[i].due = total
-			total = align(total + 8*uint64(n))
+			total = align(total + 8*times)
 		}
 	}
 	return offsets, total

@@ -8,6 +8,7 @@
 //	replay.go        requests of a recording in place of drawn ones
 //	recorded.go, finds.go, sampled.go  which operations are recorded, or timed
 //	format.go        entries and header
+//	ondisk.go        a trace that is larger than memory should hold
 //	file.go          a trace as a file; share.go: a digest of a part of it
 //	count.go, slots.go, spans.go  what the first entries of a thread come to
 //
@@ -241,6 +242,8 @@ type Thread struct {
 	Limit    uint64   // entries to do in all; 0: until the deadline
 	FromNS   uint64   // the thread begins so long after the phase's start
 	UntilNS  uint64   // and ends at this moment after it; 0: the phase's deadline alone ends it
+
+	disk *onDisk // that Entries and Due stand in; nil: they are in memory
 }
 
 // File is a trace in memory: made by a generator, or a mapped file.
@@ -257,6 +260,8 @@ type File struct {
 	Seed       uint64
 	TimedEvery uint64 // of so many operations one is timed; 0: all are
 	Threads    []Thread
+
+	disk *onDisk // nil: it is in memory
 }
 
 // HasRequests reports whether the thread's operations belong to requests: then its last one does.

@@ -24,6 +24,17 @@ type Replay struct {
 	SpanNS uint64 // of the selection, as recorded
 }
 
+// ReplayRequestsMax bounds the requests of a replay whose trace stands on a disk: 16 bytes each, of open load.
+const ReplayRequestsMax = 1 << 31
+
+// TraceBytes is how long the requests of a trace of it are.
+func (r *Replay) TraceBytes() uint64 {
+	if r.Speed > 0 {
+		return 16 * r.Requests
+	}
+	return 8 * r.Requests
+}
+
 func (r *Replay) check(s *Spec) error {
 	switch {
 	case r.Requests == 0 || r.Keys == 0:
@@ -38,8 +49,13 @@ func (r *Replay) check(s *Spec) error {
 		return fmt.Errorf("a replay of %d loops", r.Loops)
 	case s.Batch > 1 || s.MultiRead > 1 || len(s.Request) > 0 || len(s.Spans) > 0:
 		return errors.New("a replay has no batches, requests of steps or spans")
-	case r.Requests > s.entriesMax():
-		return fmt.Errorf("%d requests are more than the %d entries that a trace may have", r.Requests, s.entriesMax())
+	}
+	most := s.entriesMax()
+	if s.Disk != nil {
+		most = ReplayRequestsMax
+	}
+	if r.Requests > most {
+		return fmt.Errorf("%d requests are more than the %d entries that a trace may have", r.Requests, most)
 	}
 	return nil
 }
@@ -173,12 +189,8 @@ func ReplayedAs(o recording.Operation) Operation {
 func (g *generator) replay() error {
 	r := newReplayed(g)
 	threads := g.threads()
-	for i := range threads {
-		n := (g.Replay.Requests + uint64(g.Threads-1-i)) / uint64(g.Threads)
-		threads[i] = Thread{Endpoint: g.endpoint(i), Entries: make([]Entry, 0, n)}
-		if g.Rate > 0 {
-			threads[i].Due = make([]uint64, 0, n)
-		}
+	if err := g.makeRoom(threads); err != nil {
+		return err
 	}
 	at := 0
 	err := r.each(func(request *recording.Request, key uint32) (err error) {
@@ -203,6 +215,30 @@ func (g *generator) replay() error {
 	}
 	for i := range threads {
 		g.limitReplay(&threads[i])
+	}
+	return nil
+}
+
+// makeRoom gives the threads of a replay room for their requests.
+func (g *generator) makeRoom(threads []Thread) error {
+	requests := func(thread int) uint64 {
+		return (g.Replay.Requests + uint64(g.Threads-1-thread)) / uint64(g.Threads)
+	}
+	for i := range threads {
+		threads[i] = Thread{Endpoint: g.endpoint(i)}
+	}
+	if g.Disk != nil && len(threads) == len(g.file.Threads) {
+		file, err := g.Disk()
+		if err != nil {
+			return fmt.Errorf("making a file for the requests of a replay: %w", err)
+		}
+		return g.file.placeOnDisk(file, threads, requests, g.Rate > 0)
+	}
+	for i := range threads {
+		threads[i].Entries = make([]Entry, 0, requests(i))
+		if g.Rate > 0 {
+			threads[i].Due = make([]uint64, 0, requests(i))
+		}
 	}
 	return nil
 }

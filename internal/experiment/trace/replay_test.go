@@ -1,12 +1,18 @@
 package trace_test
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
@@ -218,4 +224,126 @@ func TestReplayLoadsKeysWithATTL(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A trace on a disk is the one in memory, and its file is read as any other.
+func TestReplayOnDiskIsTheSame(t *testing.T) {
+	for _, speed := range []float64{0, 2} {
+		r, _ := recorded(t, 10_001, 500)
+		r.Speed = speed
+		s := replaySpec(r, 3)
+		memory, err := trace.Generate(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		directory := t.TempDir()
+		s.Disk = func() (*os.File, error) { return os.Create(filepath.Join(directory, "trace")) }
+		disk, err := trace.Generate(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !disk.OnDisk() || memory.OnDisk() || disk.Digest(0, 3) != memory.Digest(0, 3) {
+			t.Fatal("the traces differ")
+		}
+		disk.RecordKeys([]uint64{7})
+		memory.RecordKeys([]uint64{7})
+		want, err := memory.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := disk.FinishOnDisk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(directory, "trace"))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("the files differ: %v", err)
+		}
+		mapped, unmap, err := trace.Map(file.Name())
+		if err != nil || mapped.Digest(0, 3) != memory.Digest(0, 3) {
+			t.Fatal(err)
+		}
+		if err := errors.Join(unmap(), file.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A recording of 100 million requests takes less than a GiB of memory, from its reading to its trace, which
+// stands on the disk.
+func TestReplayOfAHundredMillionRequestsInAGiB(t *testing.T) {
+	if os.Getenv("ASSAY_LONG") == "" {
+		t.Skip("minutes, and 5 GB of disk: set ASSAY_LONG=1")
+	}
+	const requests, keys = 100_000_000, 5_000_000
+	directory := t.TempDir()
+	file, err := os.Create(filepath.Join(directory, "long.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewWriterSize(file, 1<<20)
+	record, state := make([]byte, 24), uint64(1) // oracleGeneral: time, object, size, next request
+	for i := range uint64(requests) {
+		state = state*6364136223846793005 + 1442695040888963407
+		binary.LittleEndian.PutUint32(record, uint32(i/50_000))
+		binary.LittleEndian.PutUint64(record[4:], 1+(state>>33)%keys)
+		binary.LittleEndian.PutUint32(record[12:], 100+uint32(state>>60))
+		binary.LittleEndian.PutUint64(record[16:], ^uint64(0))
+		if _, err := out.Write(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(out.Flush(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var most atomic.Uint64
+	stopped := func() error {
+		most.Store(max(most.Load(), anonymousBytes(t)))
+		return nil
+	}
+	s := recording.Selection{File: file.Name()}
+	began := time.Now()
+	sum, err := s.Summarize(stopped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("summarized in %s", time.Since(began))
+	if _, err := s.ShapeOf(sum.Keys, 1, stopped); err != nil {
+		t.Fatal(err)
+	}
+	spec := replaySpec(&trace.Replay{Selection: s, Requests: sum.Requests, Keys: sum.Keys, Bytes: sum.Sizes, Speed: 1,
+		Loops: 1, SpanNS: uint64(sum.DurationNS)}, 8)
+	spec.Stopped = stopped
+	spec.Disk = func() (*os.File, error) { return os.Create(filepath.Join(directory, "trace")) }
+	f, err := trace.Generate(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := f.FinishOnDisk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d requests of %d keys in %s, %d MiB at most", sum.Requests, sum.Keys, time.Since(began), most.Load()>>20)
+	if sum.Requests != requests || most.Load() == 0 || most.Load() > 1<<30 {
+		t.Errorf("%d requests, %d MiB", sum.Requests, most.Load()>>20)
+	}
+	if err := written.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// anonymousBytes is the memory of the process that is no file's.
+func anonymousBytes(t *testing.T) uint64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib uint64
+		if n, _ := fmt.Sscanf(line, "RssAnon: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	t.Fatal("the kernel tells no RssAnon")
+	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"slices"
 )
@@ -89,6 +90,9 @@ type Spec struct {
 	// EntriesMax bounds what a shuffled load and orders that visit every record need; 0:
 	// DefaultEntriesMax. An entry takes 8 bytes of shared memory, 16 in open load.
 	EntriesMax uint64
+	// Disk makes an empty file for the trace of a replay, which then stands there and not in memory. nil: it
+	// is made in memory.
+	Disk func() (*os.File, error) `json:"-"`
 	// Stopped is asked now and then while the trace is made; its error ends that. nil: nothing ends
 	// it.
 	Stopped func() error `json:"-"`
@@ -101,7 +105,7 @@ type WorkSpan struct{ FromNS, UntilNS uint64 }
 // matter to groups that insert nothing.
 func Same(a, b []Spec) bool {
 	bare := func(s Spec) Spec {
-		s.Stopped = nil
+		s.Stopped, s.Disk = nil, nil
 		if !s.takesFresh() {
 			s.Fresh = 0
 		}
