@@ -83,17 +83,25 @@ func timeOf(field []byte, unit int64) (ns int64, why string) {
 	return ns, ""
 }
 
-// split cuts a line into columns; more says that it has more than there is room for.
+// split cuts a line into columns; more says that it has more than there is room for. Columns are short: a
+// loop over their bytes takes less time than a search for the end of each.
 func split(line []byte, by byte, into [][]byte) (n int, more bool) {
-	for n = 0; n < len(into); n++ {
-		end := bytes.IndexByte(line, by)
-		if end < 0 {
-			into[n] = line
-			return n + 1, false
+	from := 0
+	for at, c := range line {
+		if c != by {
+			continue
 		}
-		into[n], line = line[:end], line[end+1:]
+		if n == len(into) {
+			return n, true
+		}
+		into[n] = line[from:at]
+		n, from = n+1, at+1
 	}
-	return n, true
+	if n == len(into) {
+		return n, true
+	}
+	into[n] = line[from:]
+	return n + 1, false
 }
 
 // twitterLine reads a line of Twitter's cache traces: time, key, key size, value size, client,
