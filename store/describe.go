@@ -279,6 +279,9 @@ type Option struct {
 	Default string     `json:"default"` // as text; "" with Type String means unset; what the library's own default is, unless Help says otherwise
 	Help    string     `json:"help"`
 	Choices []string   `json:"choices,omitempty"` // for Type Choice
+	// Tune is which values `assay tune` may try: "log 8MiB 1GiB", "linear 1 16" or "list none snappy". "":
+	// the option is not tuned. An option that changes what an acknowledged write survives never is.
+	Tune string `json:"tune,omitempty"`
 }
 
 // OptionType is the type of an option's value.

@@ -59,6 +59,9 @@ func describeRule(b *bench) error {
 		if o.Help == "" {
 			b.fault("option %s has no help", o.Name)
 		}
+		if _, err := o.TuneLevels(); err != nil {
+			b.fault("what is tuned: %v", err)
+		}
 		switch o.Type {
 		case store.Bool, store.Int, store.Bytes, store.Duration, store.Choice, store.String:
 		default:

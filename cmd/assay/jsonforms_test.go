@@ -24,6 +24,7 @@ type allForms struct {
 	Doctor   diagnosed  `json:"doctor"`
 	Analysis []analyzed `json:"analysis"`
 	Profile  profiled   `json:"profile"`
+	Tune     tuned      `json:"tune"`
 }
 
 func formsSchema(t *testing.T) []byte {

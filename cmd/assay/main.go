@@ -141,7 +141,7 @@ Results go to standard output, progress to standard error.`,
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", widthElsewhere)))
-	root.AddCommand(runCommand(), capacityCommand(), crashCommand(), reportCommand(), serveCommand(),
+	root.AddCommand(runCommand(), capacityCommand(), tuneCommand(), crashCommand(), reportCommand(), serveCommand(),
 		compareCommand(), historyCommand(), analyzeCommand(), profileCommand(), driversCommand(), presetsCommand(),
 		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(),
 		agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())

@@ -46,6 +46,7 @@ type runFlags struct {
 	saveAs, replay  string
 	warmUp          string
 	capacity        bool     // it is assay capacity
+	tune            bool     // it is assay tune
 	objectives      []string // of it
 	resume, dryRun  bool
 	describeWorkers bool
@@ -53,6 +54,7 @@ type runFlags struct {
 	nats, metrics   string
 	plain, noHTML   bool
 	quiet           bool
+	untold          bool // of a round of a search: progress is shown, and its result is not
 	failIf          []string
 	criteria        []compare.Criterion // of failIf
 	show            show
@@ -94,6 +96,11 @@ var capacityFlags = []fieldFlag{
 
 // fields are the flags of fields that the command has.
 func (f *runFlags) fields() []fieldFlag {
+	if f.tune { // it has a time of its own, and chooses the blocks
+		return slices.DeleteFunc(slices.Clone(fieldFlags), func(field fieldFlag) bool {
+			return slices.Contains([]string{"blocks", "detect", "time"}, field.name)
+		})
+	}
 	if !f.capacity {
 		return fieldFlags
 	}
@@ -210,11 +217,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 		c.Flags().StringVar(&f.warmUp, "warm-up", "", "`duration` for which the first mix is done before anything is measured")
 		c.Flags().StringVar(&f.replay, "replay", "", "recorded traffic that drivers play, in place of a mix: `file` of a form that assay profile knows")
 	}
-	for _, field := range f.fields() {
-		c.Flags().String(field.name, "", field.help)
-		must(c.RegisterFlagCompletionFunc(field.name, cobra.FixedCompletions(fieldValues[field.name],
-			cobra.ShellCompDirectiveNoFileComp)))
-	}
+	f.fieldFlags(c)
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "change any field of the experiment: `path=value` (may be repeated)")
 	c.Flags().StringVar(&f.saveAs, "save-as", "", "write the experiment, with all changes, to a new `file`")
 	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here, -2, -3 … where that is taken)")
@@ -236,6 +239,15 @@ func (f *runFlags) flags(c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("set", completeFields))
 	must(c.MarkFlagDirname("out"))
 	must(c.MarkFlagDirname("data"))
+}
+
+// fieldFlags adds the flags of fields.
+func (f *runFlags) fieldFlags(c *cobra.Command) {
+	for _, field := range f.fields() {
+		c.Flags().String(field.name, "", field.help)
+		must(c.RegisterFlagCompletionFunc(field.name, cobra.FixedCompletions(fieldValues[field.name],
+			cobra.ShellCompDirectiveNoFileComp)))
+	}
 }
 
 // changes returns what flags change of the experiment: those for one field first, then --set.
@@ -560,26 +572,43 @@ func (l lines) Write(text []byte) (int, error) {
 
 // execute runs trials with a view on standard error, then prints the table and writes the report.
 func (f *runFlags) execute(directory string, do func(context.Context, run.Options) (run.Result, error)) error {
+	result, err := f.conduct(directory, do)
+	if err != nil {
+		return err
+	}
+	grave, err := f.present(directory)
+	if err != nil {
+		return failed(fmt.Errorf("%w\nassay report %s shows what was measured", err, directory))
+	}
+	if err := f.status(result, grave, directory); err != nil {
+		return err
+	}
+	return f.gate(directory)
+}
+
+// conduct runs trials with a view on standard error. An error is a refusal or Assay's own failure.
+func (f *runFlags) conduct(directory string, do func(context.Context, run.Options) (run.Result,
+	error)) (result run.Result, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
+		return result, failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
 	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"},
 		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable)),
 		Docker:  strings.Fields(os.Getenv(dockerVariable)),
 		Kubectl: strings.Fields(os.Getenv(kubectlVariable)), Image: os.Getenv(imageVariable)}
 	if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
-		return usage(err)
+		return result, usage(err)
 	}
 	view := f.view()
 	defer view.Close()
 	agentOptions.Log = lines(view.Message) // a line of its own would stay among those that are drawn again
 	meter, metered, err := f.meter(directory, view)
 	if err != nil {
-		return usage(err)
+		return result, usage(err)
 	}
 	ctx, stop := interruptible("what was measured is kept", view.Message)
-	result, err := do(ctx, run.Options{
+	result, err = do(ctx, run.Options{
 		Meter:     meter,
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
@@ -594,25 +623,18 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	}
 	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoCPU) || errors.Is(err,
 		host.ErrNoQuotaMount) || errors.Is(err, run.ErrProgram) {
-		return usage(err)
+		return result, usage(err)
 	}
 	if err != nil {
 		if _, openErr := record.Open(directory); openErr == nil && result.Planned > 0 { // it had begun
 			err = fmt.Errorf("%w\nassay report %s shows what was measured, assay run --resume %s continues", err, directory, directory)
 		}
-		return failed(err)
+		return result, failed(err)
 	}
 	if result.Left != "" {
 		fmt.Fprintf(os.Stderr, "%sassay run --resume %s or assay doctor --clean deletes them\n", result.Left, directory)
 	}
-	grave, err := f.present(directory)
-	if err != nil {
-		return failed(fmt.Errorf("%w\nassay report %s shows what was measured", err, directory))
-	}
-	if err := f.status(result, grave, directory); err != nil {
-		return err
-	}
-	return f.gate(directory)
+	return result, nil
 }
 
 // limitsOf reads the thresholds of a run's --fail-if.
@@ -711,7 +733,7 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 		}
 	}
 	var printErr error
-	if !f.quiet {
+	if !f.quiet && !f.untold {
 		// not the commands' output, which forgives nothing: who reads a table may go away
 		printErr = f.show.write(os.Stdout, r, []*record.Run{recorded}, path)
 	}

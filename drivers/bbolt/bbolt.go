@@ -29,7 +29,8 @@ func (Driver) Describe() store.Description {
 		Durability: bolt.Durability(),
 		Options: append(bolt.Options(), []store.Option{
 			{Name: "page_bytes", Type: store.Bytes, Default: strconv.Itoa(os.Getpagesize()), Help: "Options.PageSize, of a new file; the library's default is the system's page size"},
-			{Name: "freelist_type", Type: store.Choice, Default: string(bbolt.DefaultOptions.FreelistType), Choices: []string{string(bbolt.FreelistArrayType), string(bbolt.FreelistMapType)}, Help: "Options.FreelistType: how free pages are kept in memory"},
+			{Name: "freelist_type", Type: store.Choice, Default: string(bbolt.DefaultOptions.FreelistType), Choices: []string{string(bbolt.FreelistArrayType), string(bbolt.FreelistMapType)}, Help: "Options.FreelistType: how free pages are kept in memory",
+				Tune: "list array hashmap"},
 			{Name: "no_freelist_sync", Type: store.Bool, Default: strconv.FormatBool(bbolt.DefaultOptions.NoFreelistSync), Help: "Options.NoFreelistSync: do not write the list of free pages at each commit; opening then scans the file"},
 			{Name: "no_statistics", Type: store.Bool, Default: strconv.FormatBool(bbolt.DefaultOptions.NoStatistics), Help: "Options.NoStatistics: no counters, so that readers do not meet at their lock; inspect then tells sizes only"},
 			{Name: "mlock", Type: store.Bool, Default: strconv.FormatBool(bbolt.DefaultOptions.Mlock), Help: "Options.Mlock: lock the mapped file in memory"},

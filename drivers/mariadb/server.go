@@ -31,7 +31,8 @@ var Program = server.Program{
 	AnySetting:  true,
 	Credentials: func(g server.Guard) (option, text string) { return "password_file", g.Password },
 	Options: []store.Option{
-		{Name: "buffer_pool_bytes", Type: store.Bytes, Default: "128MiB", Help: "innodb_buffer_pool_size: the server's page cache; most of the memory is usual for a tuned server"},
+		{Name: "buffer_pool_bytes", Type: store.Bytes, Default: "128MiB", Help: "innodb_buffer_pool_size: the server's page cache; most of the memory is usual for a tuned server",
+			Tune: "log 32MiB 2GiB"},
 		{Name: "log_file_bytes", Type: store.Bytes, Default: "96MiB", Help: "innodb_log_file_size: a small log makes checkpoints frequent"},
 		{Name: "connections_max", Type: store.Int, Default: "151", Help: "max_connections"},
 		{Name: "flush_log_at_commit", Type: store.Int, Default: "1", Help: "innodb_flush_log_at_trx_commit: 0 for D0 and D2, 2 for D1, 1 for D3; the cell's class sets it"},

@@ -30,7 +30,8 @@ var Program = server.Program{
 		"write and flush what it holds, and no file",
 	Options: append([]store.Option{
 		{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB", Help: "memory for items (-m): whole MiB; a full server evicts"},
-		{Name: "threads", Type: store.Int, Default: "4", Help: "threads that serve connections (-t)"},
+		{Name: "threads", Type: store.Int, Default: "4", Help: "threads that serve connections (-t)",
+			Tune: "linear 1 8"},
 		{Name: "item_bytes_max", Type: store.Bytes, Default: "1MiB", Help: "longest item, key and header included (-I)"},
 		{Name: "connections_max", Type: store.Int, Default: "1024", Help: "connections at once (-c)"},
 		{Name: optionUDP, Type: store.Bool, Default: "false", Help: "also answer by UDP, at the same port (-U); not together with TLS or a login"},

@@ -38,7 +38,8 @@ var Program = server.Program{
 	AnySetting:  true,
 	Credentials: func(g server.Guard) (option, text string) { return "password_file", "*:*:*:*:" + g.Password },
 	Options: []store.Option{
-		{Name: "shared_buffers_bytes", Type: store.Bytes, Default: "128MiB", Help: "shared_buffers: the server's page cache; a quarter of the memory is usual for a tuned server"},
+		{Name: "shared_buffers_bytes", Type: store.Bytes, Default: "128MiB", Help: "shared_buffers: the server's page cache; a quarter of the memory is usual for a tuned server",
+			Tune: "log 16MiB 1GiB"},
 		{Name: "max_wal_bytes", Type: store.Bytes, Default: "1GiB", Help: "max_wal_size: log between two checkpoints"},
 		{Name: "connections_max", Type: store.Int, Default: "100", Help: "max_connections"},
 		{Name: "fsync", Type: store.Bool, Default: "true", Help: "fsync: false for D1, where nothing is synced"},

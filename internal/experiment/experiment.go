@@ -119,6 +119,7 @@ type Store struct {
 	Endpoints []string          `json:"endpoints,omitempty"`
 	Server    *Server           `json:"server,omitempty"`  // nil: Assay starts none
 	Options   map[string]string `json:"options,omitempty"` // only those that the file sets
+	Tuned     string            `json:"tuned,omitempty"`   // the workload on which its options were tuned; "": on none
 	JVM       *JVM              `json:"jvm,omitempty"`     // what the file asks of a client for the JVM; its command has it too
 
 	// Missing is why the driver can't be used on this machine, where it can't: the store is planned

@@ -79,6 +79,7 @@ struct assay_option {
     const char *default_value; /* the library's own, unless help says otherwise */
     const char *help;
     const char *choices; /* of a choice: its values with a space between them; else NULL */
+    const char *tune;    /* values that tuning may try: "log 8MiB 1GiB", "linear 1 16", "list none lz4"; NULL: none */
 };
 
 /* What a driver says of itself: the fields of store.Description. Limits are claims, and the tests

@@ -10,6 +10,7 @@ const (
 	CapacityKnee   Code = "capacity-knee"
 	CapacitySteps  Code = "capacity-steps"
 	CapacityUnsaid Code = "capacity-unsaid"
+	OptionsTuned   Code = "options-tuned"
 )
 
 var _ = register(
@@ -57,6 +58,8 @@ var _ = register(
 		Says: `{{if eq .what "shared"}}The client shares the machine with {{list .stores}} in {{.place}}: with clients elsewhere, capacities may be higher.` +
 			`{{else if eq .what "one"}}{{.place}} measured {{.operation}} alone: it says nothing of a mix.` +
 			`{{else}}In {{.place}}, {{list .stores}} had changed options beside {{list .beside}} with defaults: a difference may be of the options.{{end}}`},
+	Entry{Example: OptionsTunedParams{Stores: []string{"pebble-tuned on my-workload"}, Beside: []string{"bbolt", "pebble"}},
+		Says: `Options were tuned of {{list .stores}}, not of {{list .beside}}: a difference may be of the options, and hold on that workload alone.`},
 	Entry{Example: CapacityClosedParams{Place: "capacity (D0)", Stores: []string{"redis 78.0 k/s, p99 0.9 ms (1.89× its capacity)"}},
 		Says: `Closed load, whose latency leaves out the wait, shows in {{.place}}: {{list .stores}}.`},
 )
@@ -131,6 +134,11 @@ type CapacityUnsaidParams struct {
 }
 
 func (CapacityUnsaidParams) code() Code { return CapacityUnsaid }
+
+// OptionsTunedParams are of arms whose options were tuned, each with the workload, and of those beside them.
+type OptionsTunedParams struct{ Stores, Beside []string }
+
+func (OptionsTunedParams) code() Code { return OptionsTuned }
 
 // CapacityClosedParams say what closed load showed before the searches.
 type CapacityClosedParams struct {

@@ -68,6 +68,6 @@
 //	quick.go     the experiment of stores on a command line
 //	schema.go    the JSON Schema of a file
 //	template.go  the commented example
-//	write.go     an experiment as a file again
+//	write.go     an experiment as a file again; variants.go: with variants of its first store
 //	ycsb.go      the import of YCSB's workloads
 package read

@@ -55,6 +55,7 @@ type StoreFile struct {
 	Server    ServerFile        `yaml:"server" jsonschema_description:"start: Assay starts the server for each trial."`
 	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server that is running already, or the absolute path of its Unix socket. Such a server is only ever loaded if it is named here."`
 	Worker    []string          `yaml:"worker" jsonschema_description:"The command of another program that speaks the worker contract and has the driver."`
+	Tuned     string            `yaml:"tuned" jsonschema_description:"The workload on which the options were tuned, as assay tune writes it: reports tell it beside arms that were not."`
 
 	Client ClientFile `yaml:"client" jsonschema_description:"Of a client for the JVM: which version of the library."`
 	Java   JavaFile   `yaml:"java" jsonschema_description:"Of a client for the JVM: options of its JVM."`

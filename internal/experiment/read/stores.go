@@ -9,6 +9,9 @@ import (
 	"assay/internal/experiment"
 )
 
+// tunedBytesMax is the most that the name of a workload has on which a store was tuned.
+const tunedBytesMax = 200
+
 func (r *resolver) stores() *Error {
 	if len(r.file.Stores) == 0 {
 		return r.fail([]string{"stores"}, "no stores: there is nothing to measure").
@@ -72,7 +75,10 @@ func (r storeResolver) store(i int, s StoreFile) (experiment.Store, *Error) {
 		return experiment.Store{}, r.fail(r.in(), "a store without a driver").hint("expected driver: NAME, one of %s", strings.Join(r.driverNames(), ", "))
 	}
 	resolved := experiment.Store{Name: s.Name, Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints,
-		Options: s.Options}
+		Options: s.Options, Tuned: strings.Join(strings.Fields(s.Tuned), " ")}
+	if len(resolved.Tuned) > tunedBytesMax {
+		return experiment.Store{}, r.fail(r.in("tuned"), "a workload's name has at most %d bytes", tunedBytesMax)
+	}
 	if s.Server.Start {
 		resolved.Server = &experiment.Server{}
 	}

@@ -7,6 +7,7 @@ import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/evidence/record"
 	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/plan"
 )
@@ -197,7 +198,7 @@ func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidPa
 			shared = append(shared, r.Arm)
 		}
 		switch {
-		case r.Store < 0:
+		case r.Store < 0 || t.Run.Experiment.Stores[r.Store].Tuned != "": // that is told of the run
 		case len(t.Run.Experiment.Stores[r.Store].Options) > 0:
 			tuned = append(tuned, r.Arm)
 		default:
@@ -218,4 +219,21 @@ func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidPa
 			Beside: plain})
 	}
 	return all
+}
+
+// tunedOf says of a run in which stores whose options were tuned stand beside others what its figures do not
+// say.
+func tunedOf(run *record.Run) []finding.Message {
+	var p finding.OptionsTunedParams
+	for i := range run.Experiment.Stores {
+		if s := &run.Experiment.Stores[i]; s.Tuned != "" {
+			p.Stores = append(p.Stores, s.Name+" on "+format.Clean(s.Tuned))
+		} else {
+			p.Beside = append(p.Beside, s.Name)
+		}
+	}
+	if len(p.Stores) == 0 || len(p.Beside) == 0 {
+		return nil
+	}
+	return []finding.Message{finding.New(p)}
 }

@@ -39,6 +39,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 		s.Sections = append(s.Sections, sections...)
 		s.Answer = append(s.Answer, baselineAnswers(run, tables[i])...)
 		s.Answer = append(s.Answer, answersOf(run, shown.breaking, r.Findings)...)
+		s.Answer = append(s.Answer, tunedOf(run)...)
 		s.Clear = append(s.Clear, clearOf(shown.racing())...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)

@@ -17,7 +17,7 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"cache_bytes", "bytes", "256KiB", "set_cachesize, at least 20KiB; rounded up: the library adds a quarter below 500 MB, and whole pages", NULL},
+    {"cache_bytes", "bytes", "256KiB", "set_cachesize, at least 20KiB; rounded up: the library adds a quarter below 500 MB, and whole pages", NULL, "log 1MiB 1GiB"},
     {"page_bytes", "bytes", "0", "set_pagesize, of a new file; 0, the default: in D3 512, and else the filesystem's block, at most 16 KiB", NULL},
     {"log_buffer_bytes", "bytes", "0", "set_lg_bsize; 0, the default: 32000", NULL},
     {"log_file_bytes", "bytes", "0", "set_lg_max, above log_buffer_bytes; 0, the default: 10MiB", NULL},

@@ -19,12 +19,12 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"write_buffer_bytes", "bytes", "4MiB", "write_buffer_size: of one memtable", NULL},
-    {"block_cache_bytes", "bytes", "8MiB", "block_cache: an LRU cache, of 16 parts alike", NULL},
-    {"block_bytes", "bytes", "4096", "block_size, before compression", NULL},
-    {"table_bytes", "bytes", "2MiB", "max_file_size", NULL},
-    {"bloom_bits_per_key", "int", "0", "filter_policy: a Bloom filter, up to 100; 0, the default: none", NULL},
-    {"compression", "choice", "snappy", "compression", "none snappy"},
+    {"write_buffer_bytes", "bytes", "4MiB", "write_buffer_size: of one memtable", NULL, "log 1MiB 256MiB"},
+    {"block_cache_bytes", "bytes", "8MiB", "block_cache: an LRU cache, of 16 parts alike", NULL, "log 1MiB 1GiB"},
+    {"block_bytes", "bytes", "4096", "block_size, before compression", NULL, "log 1KiB 64KiB"},
+    {"table_bytes", "bytes", "2MiB", "max_file_size", NULL, "log 1MiB 64MiB"},
+    {"bloom_bits_per_key", "int", "0", "filter_policy: a Bloom filter, up to 100; 0, the default: none", NULL, "list 0 10"},
+    {"compression", "choice", "snappy", "compression", "none snappy", "list none snappy"},
     {"open_files_max", "int", "1000", "max_open_files", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

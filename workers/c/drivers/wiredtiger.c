@@ -21,7 +21,7 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"cache_bytes", "bytes", "100MiB", "cache_size, at least 1MiB", NULL},
+    {"cache_bytes", "bytes", "100MiB", "cache_size, at least 1MiB", NULL, "log 16MiB 2GiB"},
     {"type", "choice", "file", "type: file is a B-tree, lsm a log-structured merge tree", "file lsm"},
     {"compression", "choice", "none",
      "block_compressor of the table; all but none need the library's extension of that name, libwiredtiger_NAME.so, in the library's own folder",

@@ -215,6 +215,8 @@ static struct json_object *describe_option(const struct assay_option *option) {
     add_text(object, "type", option->type);
     add_text(object, "default", option->default_value);
     add_text(object, "help", option->help);
+    if (option->tune != NULL)
+        add_text(object, "tune", option->tune);
     if (option->choices == NULL)
         return object;
     struct json_object *choices = json_object_new_array();

@@ -47,6 +47,7 @@ static OPTIONS: Constant<[OptionClaim; 2]> = Constant([
         default_value: c"1GiB".as_ptr(),
         help: c"Builder::set_cache_size: memory for pages, read and written".as_ptr(),
         choices: null(),
+        tune: c"log 16MiB 1GiB".as_ptr(),
     },
     OptionClaim {
         name: null(),
@@ -54,6 +55,7 @@ static OPTIONS: Constant<[OptionClaim; 2]> = Constant([
         default_value: null(),
         help: null(),
         choices: null(),
+        tune: null(),
     },
 ]);
 

@@ -51,6 +51,7 @@ pub struct OptionClaim {
     pub default_value: *const c_char,
     pub help: *const c_char,
     pub choices: *const c_char,
+    pub tune: *const c_char,
 }
 
 #[repr(C)]

@@ -44,12 +44,12 @@ type RedbDriver = Driver<Store, Handle>;
 // SAFETY: no other part of the program defines this name.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)] // a name of C's
-pub static assay_redb_layout: Constant<[Place; 86]> = Constant(places! {
+pub static assay_redb_layout: Constant<[Place; 87]> = Constant(places! {
     Bytes, "assay_bytes": data, length;
     Buffer, "assay_buffer": ;
     ErrorText, "assay_error": ;
     DurabilityClaim, "assay_durability_claim": class as "class_", how;
-    OptionClaim, "assay_option": name, kind as "type", default_value, help, choices;
+    OptionClaim, "assay_option": name, kind as "type", default_value, help, choices, tune;
     Description, "assay_description": name, summary, library, licence, kind, durability, options, handles_shareable, key_text,
         key_numbers, batch_atomic, write_conflicts, server_sets_class, token_indexes, eventual, handles_max, key_bytes_min, key_bytes_max, value_bytes_max,
         value_bytes_option, batch_max, batch_bytes_max, fixed_disk_bytes, note;
