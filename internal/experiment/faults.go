@@ -21,6 +21,11 @@ const (
 	FaultBandwidth = "bandwidth"
 	FaultReset     = "reset"            // at once, with nothing to undo
 	FaultDrop      = "drop_connections" // likewise
+
+	// What the machine gives a server that Assay has started.
+	FaultMemory   = "memory"
+	FaultCPU      = "cpu"
+	FaultSlowDisk = "slow_disk"
 )
 
 // Momentary reports whether what a fault does is over at once: nothing of it is undone.
@@ -29,6 +34,33 @@ func Momentary(does string) bool { return does == FaultReset || does == FaultDro
 // ByProxy reports whether a proxy does it, and not the server's processes.
 func ByProxy(does string) bool {
 	return does == FaultCut || does == FaultDelay || does == FaultBandwidth || Momentary(does)
+}
+
+// ByMachine reports whether it is a limit of what the machine gives a server's processes.
+func ByMachine(does string) bool {
+	return does == FaultMemory || does == FaultCPU || does == FaultSlowDisk
+}
+
+// SlowDisk is the most that a disk does for a server in a second. A zero is no limit.
+type SlowDisk struct {
+	ReadIOPS   uint64 `json:"read_iops,omitempty"`
+	WriteIOPS  uint64 `json:"write_iops,omitempty"`
+	ReadBytes  uint64 `json:"read_bytes,omitempty"`
+	WriteBytes uint64 `json:"write_bytes,omitempty"`
+}
+
+func (d SlowDisk) String() string {
+	var all []string
+	for _, one := range []struct {
+		most  uint64
+		words string
+	}{{d.ReadIOPS, format.Count(d.ReadIOPS) + " reads/s"}, {d.WriteIOPS, format.Count(d.WriteIOPS) + " writes/s"},
+		{d.ReadBytes, format.Limit(d.ReadBytes) + "/s read"}, {d.WriteBytes, format.Limit(d.WriteBytes) + "/s written"}} {
+		if one.most > 0 {
+			all = append(all, one.words)
+		}
+	}
+	return format.List(all)
 }
 
 // Fault is something that happens to one of a store's servers while a phase runs.
@@ -41,6 +73,10 @@ type Fault struct {
 	Jitter         time.Duration `json:"jitter_ns,omitempty"` // give or take
 	BytesPerSecond float64       `json:"bytes_per_s,omitempty"`
 	Share          float64       `json:"share,omitempty"` // of the connections
+
+	MemoryBytes uint64    `json:"memory_bytes,omitempty"`
+	CPUs        float64   `json:"cpus,omitempty"` // CPU time a second
+	Disk        *SlowDisk `json:"disk,omitempty"` // nil: it is no FaultSlowDisk
 }
 
 // Amount says how much it does: "20ms ± 5ms", "10 MB/s", "10 %". "": there is no more to say.
@@ -54,8 +90,26 @@ func (f Fault) Amount() string {
 		return format.Bytes(f.BytesPerSecond) + "/s"
 	case f.Does == FaultDrop:
 		return format.Percent(f.Share)
+	case f.Does == FaultMemory:
+		return format.Limit(f.MemoryBytes)
+	case f.Does == FaultCPU:
+		return format.Percent(f.CPUs)
+	case f.Does == FaultSlowDisk:
+		return f.Disk.String()
 	}
 	return ""
+}
+
+// Limited returns which of memory, CPU and disk of a node the phases' faults limit.
+func Limited(phases []Phase, node int) (does []string) {
+	for _, p := range phases {
+		for _, f := range p.Faults {
+			if f.Node == node && ByMachine(f.Does) && !slices.Contains(does, f.Does) {
+				does = append(does, f.Does)
+			}
+		}
+	}
+	return does
 }
 
 // NeedsProxy reports whether Assay must stand between clients and a server in the phase.
@@ -79,6 +133,11 @@ func refuseFaults(s Store, p Phase) *Refusal {
 				format.Plural(s.Servers(), "server", ""), f.Node, p.Name)}
 		case s.Server == nil && (f.Does == FaultKill || f.Does == FaultFreeze):
 			return &Refusal{field, fmt.Sprintf("%s was not started by Assay, which ends and stops only its own servers (phase %s): use cut, or server: start", s.Name, p.Name)}
+		case s.Server == nil && ByMachine(f.Does):
+			return &Refusal{field, fmt.Sprintf("%s was not started by Assay, which limits only its own servers (%s in phase %s): "+
+				"use server: start", s.Name, f.Does, p.Name)}
+		case f.Does == FaultSlowDisk && s.Server.InMemory:
+			return &Refusal{field, fmt.Sprintf("%s keeps no files: a slow disk changes nothing (phase %s)", s.Name, p.Name)}
 		case ByProxy(f.Does) && s.Server != nil && s.Server.Roams:
 			return &Refusal{field, fmt.Sprintf("nothing can stand between %s and its clients (%s): they connect to the addresses that its servers tell them, "+
 				"past Assay's proxy (phase %s): use freeze", s.Name, f.Does, p.Name)}

@@ -10,6 +10,9 @@ const (
 // wasDone says what was done to a server.
 const wasDone = `{{if eq .does "kill"}}was killed{{else if eq .does "freeze"}}was frozen{{else if eq .does "cut"}}was cut off` +
 	`{{else if eq .does "delay"}}answered {{.amount}} later{{else if eq .does "bandwidth"}}was limited to {{.amount}}` +
+	`{{else if eq .does "memory"}}had its memory limited to {{.amount}}` +
+	`{{else if eq .does "cpu"}}had its CPU time limited to {{.amount}} of one CPU` +
+	`{{else if eq .does "slow_disk"}}had its disk limited to {{.amount}}` +
 	`{{else if eq .does "reset"}}had its connections reset{{else}}had {{.amount}} of its connections reset{{end}}`
 
 var _ = register(
@@ -25,6 +28,9 @@ var _ = register(
 			`{{if has .max_recovery_s}}; half of the rate was recovered within {{seconds .max_recovery_s}}, where it was{{end}}.`},
 	Entry{Example: RecoveredParams{Place: "put at D1", Does: "kill", Node: 2, DownS: 10.0, Back: []string{"redis 10.9 s", "mariadb 12.4 s"}, Not: []string{"postgres"}},
 		Also: []Parameters{RecoveredParams{Place: "put at D1", Does: "delay", Amount: "20ms ± 5ms", Node: 1, DownS: 10, Back: []string{"redis 10.9 s"}, Meanwhile: []string{"redis 4.8 % (4.5 to 5.1 %)"}},
+			RecoveredParams{Place: "put at D1", Does: "memory", Amount: "512 MiB", Node: 1, DownS: 10, Back: []string{"redis 10.9 s"}},
+			RecoveredParams{Place: "put at D1", Does: "cpu", Amount: "50 %", Node: 1, DownS: 10, Back: []string{"redis 10.9 s"}, Meanwhile: []string{"redis 51 %"}},
+			RecoveredParams{Place: "put at D1", Does: "slow_disk", Amount: "200 writes/s", Node: 1, DownS: 10, Back: []string{"redis 10.9 s"}, Meanwhile: []string{"redis 4 %"}},
 			RecoveredParams{Place: "put at D1", Does: "drop_connections", Amount: "10 %", Node: 1, Back: []string{"redis 1.1 s"}},
 			RecoveredParams{Place: "put at D1", Does: "freeze", Node: 1, Not: []string{"redis", "etcd"}}},
 		Says: `Node {{.node}} ` + wasDone + `{{if .down_s}} for {{seconds .down_s}}{{end}} in {{.place}}. ` +

@@ -27,7 +27,8 @@
 //	stopped.go, stopwatch.go    processes and machines that stood still
 //	rest.go         whether the machine is back where it was before a trial
 //
-// Limits that a trial is given: memory.go, cpus.go, files.go and quota_mount.go.
+// Limits that a trial is given: memory.go, cpus.go, files.go and quota_mount.go; room.go: those that
+// change while its server runs.
 //
 // # Decisions
 //

@@ -91,7 +91,13 @@ func (f *faults) end(ctx context.Context, startNS uint64) ([]record.ServerFault,
 	}
 	for _, e := range f.events {
 		if e.Does == experiment.FaultStart && e.Error != "" {
+			if experiment.ByMachine(e.Undoes) {
+				return f.events, fmt.Errorf("lifting the limit of the %s of node %d: %s", e.Undoes, e.Node, e.Error)
+			}
 			return f.events, fmt.Errorf("%w: starting node %d again: %s", server.ErrDied, e.Node, e.Error)
+		}
+		if experiment.ByMachine(e.Does) && e.Error != "" { // the phase is not what was asked for
+			return f.events, fmt.Errorf("limiting the %s of node %d to %s: %s", e.Does, e.Node, e.Amount, e.Error)
 		}
 	}
 	return f.events, nil
@@ -112,6 +118,7 @@ func (f *faults) happen(ctx context.Context, one experiment.Fault, startNS uint6
 	}
 	f.events = append(f.events, e)
 	switch {
+	case err != nil && experiment.ByMachine(one.Does): // nothing of it is in force
 	case one.Does == experiment.FaultStart:
 		delete(f.down, one.Node)
 	case !experiment.Momentary(one.Does):
@@ -129,13 +136,17 @@ func (f *faults) do(ctx context.Context, one experiment.Fault) error {
 		return nil
 	}
 	i := f.servers.own.Members[one.Node-1]
-	switch one.Does {
-	case experiment.FaultKill:
+	switch {
+	case experiment.ByMachine(one.Does):
+		return f.servers.limit(one)
+	case experiment.ByMachine(does):
+		return f.servers.rooms[one.Node].Lift()
+	case one.Does == experiment.FaultKill:
 		return i.Crash(nil)
-	case experiment.FaultFreeze:
+	case one.Does == experiment.FaultFreeze:
 		return i.Freeze()
 	}
-	return i.Revive(ctx, f.patience)
+	return errors.Join(i.Revive(ctx, f.patience), f.servers.enterRoom(one.Node))
 }
 
 // atProxy does what is done between clients and a server, or undoes it.

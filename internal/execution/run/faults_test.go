@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/base/clock"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
@@ -72,6 +73,51 @@ func TestPerturbationsAreAPartOfAPhase(t *testing.T) {
 	}
 	if failed == 0 || failed > 20 || wrong > 0 || phase.Forgot { // each thread's connection is reset twice at most
 		t.Errorf("%d failed and %d were wrong; forgot %v", failed, wrong, phase.Forgot)
+	}
+}
+
+// The machine gives a server less memory and CPU time, which is undone, also after a kill. What can't be set
+// ends the trial, and nothing is left.
+func TestLimitsOfTheMachineAreAPartOfAPhase(t *testing.T) {
+	t.Parallel()
+	some := host.RoomLimits{CPUs: 1, MemoryBytes: 1 << 30}
+	if err := host.CheckRoom(some, host.RoomCPU, host.RoomMemory); err != nil {
+		t.Skip(err)
+	}
+	p, _ := memcachedProgram(t)
+	_, phase := faultyTrial(t, p, "2s", "{at: 300ms, memory: 256MiB}, {at: 500ms, start: node 1}, "+
+		"{at: 600ms, cpu: 20%}, {at: 1s, start: node 1}, "+
+		"{at: 1100ms, kill: node 1}, {at: 1200ms, start: node 1}, {at: 1500ms, cpu: 150%}")
+	var did []string
+	for _, f := range phase.Faults {
+		if f.Error != "" {
+			t.Errorf("%s: %s", f.Does, f.Error)
+		}
+		did = append(did, strings.TrimSpace(f.Does+" "+f.Amount))
+	}
+	want := []string{"memory 256 MiB", "start", "cpu 20 %", "start", "kill", "start", "cpu 150 %", "start"}
+	if !slices.Equal(did, want) || !phase.Faults[7].After || phase.Faults[3].Undoes != experiment.FaultCPU {
+		t.Errorf("what happened is %q, want %q: %+v", did, want, phase.Faults)
+	}
+	if len(phase.Confined) > 0 {
+		t.Errorf("it is told as another's doing: %+v", phase.Confined)
+	}
+}
+
+// A limit that can't be set is no phase that was asked for.
+func TestALimitThatCantBeSetEndsThePhase(t *testing.T) {
+	u := &underTest{store: experiment.Store{Server: &experiment.Server{Count: 1}}}
+	for _, one := range []record.ServerFault{
+		{Does: experiment.FaultMemory, Amount: "64 MiB", Node: 1, Error: "it holds 80 MB"},
+		{Does: experiment.FaultStart, Undoes: experiment.FaultCPU, Node: 1, Error: "no"}} {
+		ended := make(chan struct{})
+		close(ended)
+		f := &faults{servers: u, down: map[int]string{}, events: []record.ServerFault{one}, over: func() {},
+			ended: ended}
+		_, err := f.end(t.Context(), 1)
+		if err == nil || !strings.Contains(err.Error(), one.Error) || errors.Is(err, server.ErrDied) {
+			t.Errorf("%s: %v", one.Does, err)
+		}
 	}
 }
 

@@ -23,13 +23,16 @@ func (r *running) cpus() experiment.CPUs {
 
 // checkLimits refuses an experiment whose memory limit or CPUs can't be set here, before anything
 // is made: an experiment without them would be another one.
-func checkLimits(e *experiment.Experiment) error {
+func checkLimits(e *experiment.Experiment, o Options) error {
 	if e.CPUs != nil {
 		if err := host.CheckCPUs(slices.Concat(e.CPUs.Client, e.CPUs.Server)); err != nil {
 			return fmt.Errorf("the experiment's cpus: %w", err)
 		}
 	}
 	if err := raiseFiles(e); err != nil {
+		return err
+	}
+	if err := checkRooms(e, o); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(e.Cells, func(c experiment.Cell) bool { return c.MemoryLimit > 0 }) {

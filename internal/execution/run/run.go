@@ -45,7 +45,8 @@
 //
 // Around the store of a trial stand:
 //
-//	server.go     the server that Assay starts; undertest.go: all of them, and proxies
+//	server.go     the server that Assay starts; undertest.go: all of them, and proxies;
+//	              rooms.go: what phases limit them to
 //	faults.go     what happens to them
 //	disk.go       where its files stand; quota.go: a quota as a file system of its own
 //	memory.go     its memory limit
@@ -192,7 +193,7 @@ type running struct {
 // error.
 func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options) (Result, error) {
 	o.tellLeft(ctx, LeftKeys{})
-	if err := checkLimits(e); err != nil {
+	if err := checkLimits(e, o); err != nil {
 		return Result{}, err
 	}
 	quota, err := checkQuotaMount(e, o)
@@ -237,7 +238,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 			o.Directory, changes[0])
 	}
 	o.tellLeft(ctx, LeftKeys{Of: o.Directory, AllowRemote: true}) // whoever resumes has confirmed it
-	if err := checkLimits(&before.Experiment); err != nil {
+	if err := checkLimits(&before.Experiment, o); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}
 	quota, err := checkQuotaMount(&before.Experiment, o)

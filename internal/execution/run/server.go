@@ -50,7 +50,8 @@ func (t *trial) stopServer() {
 	if t.clients.Context.Err() != nil {
 		patience = clients.StopPatience
 	}
-	for _, err := range []error{t.tested.stopProxies(), t.tested.stop(patience)} {
+	ended := []error{t.tested.stopProxies(), t.tested.stop(patience)}
+	for _, err := range append(ended, t.tested.removeRooms()...) {
 		if err != nil {
 			t.run.view.Message(fmt.Sprintf("trial %s: %v", t.plan.ID, err))
 		}

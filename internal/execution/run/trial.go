@@ -114,6 +114,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.tested.startProxies(begun); err != nil {
 		return err
 	}
+	if err := t.tested.makeRooms(begun, t.disk.data); err != nil {
+		return err
+	}
 	if t.content, err = newContent(t.run.experiment, t.cell, t.store); err != nil {
 		return ownFault{err}
 	}

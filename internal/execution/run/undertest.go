@@ -20,10 +20,12 @@ import (
 type underTest struct {
 	store   experiment.Store
 	cell    experiment.Cell
-	own     *ownServer      // nil: Assay has started none for the trial
-	servers host.Servers    // their processes, as they were seen last
-	proxies []*server.Proxy // one to each server; none: clients connect to the servers
-	sampler *host.Sampler   // that looks at them; nil: none yet
+	own     *ownServer         // nil: Assay has started none for the trial
+	servers host.Servers       // their processes, as they were seen last
+	proxies []*server.Proxy    // one to each server; none: clients connect to the servers
+	rooms   map[int]*host.Room // of the nodes that a phase limits
+	disk    string             // MAJOR:MINOR of the data directory's, where a phase limits it
+	sampler *host.Sampler      // that looks at them; nil: none yet
 }
 
 // start starts the store's server, anew for each trial, as a worker is. request has what is not the

@@ -19,10 +19,65 @@ type FaultFile struct {
 	Start  NodeForm     `yaml:"start" jsonschema_description:"node N: undoes what was done to it."`
 	Reset  NodeForm     `yaml:"reset" jsonschema_description:"node N: all connections to it that are open are reset at once; new ones are let through."`
 
-	Delay     DelayForm     `yaml:"delay" jsonschema_description:"20ms, or 20ms ± 5ms: answers of node: come so much later."`
-	Bandwidth BandwidthForm `yaml:"bandwidth" jsonschema_description:"10MB/s: so much passes to and from node:, in each direction, over all connections."`
-	Drop      PartForm      `yaml:"drop_connections" jsonschema_description:"10%: this share of the connections to node: is reset at once, chosen by chance."`
-	Node      NodeForm      `yaml:"node" jsonschema_description:"The server that delay, bandwidth and drop_connections are of: node N, or N. Default: node 1."`
+	Delay     DelayForm       `yaml:"delay" jsonschema_description:"20ms, or 20ms ± 5ms: answers of node: come so much later."`
+	Bandwidth BandwidthForm   `yaml:"bandwidth" jsonschema_description:"10MB/s: so much passes to and from node:, in each direction, over all connections."`
+	Drop      PartForm        `yaml:"drop_connections" jsonschema_description:"10%: this share of the connections to node: is reset at once, chosen by chance."`
+	Memory    MemoryLimitForm `yaml:"memory" jsonschema_description:"512MiB: the server's processes may hold so many bytes, page cache included."`
+	CPU       CPUTimeForm     `yaml:"cpu" jsonschema_description:"50%: the server's processes get so much of the time of one CPU; 150% is one and a half."`
+	SlowDisk  SlowDiskFile    `yaml:"slow_disk" jsonschema_description:"The most that the disk of the data directory does for the server's processes in a second."`
+	Node      NodeForm        `yaml:"node" jsonschema_description:"The server that delay, bandwidth, drop_connections, memory, cpu and slow_disk are of: node N, or N. Default: node 1."`
+}
+
+// SlowDiskFile is the most that a disk does in a second.
+type SlowDiskFile struct {
+	ReadIOPS   IOPSForm      `yaml:"read_iops" jsonschema_description:"Reads a second. Default: no limit."`
+	WriteIOPS  IOPSForm      `yaml:"write_iops" jsonschema_description:"Writes a second. Default: no limit."`
+	ReadBytes  BandwidthForm `yaml:"read" jsonschema_description:"Bytes a second that are read, such as 10MB/s. Default: no limit."`
+	WriteBytes BandwidthForm `yaml:"write" jsonschema_description:"Bytes a second that are written, such as 10MB/s. Default: no limit."`
+}
+
+func (f SlowDiskFile) limits() experiment.SlowDisk {
+	return experiment.SlowDisk{ReadIOPS: uint64(f.ReadIOPS), WriteIOPS: uint64(f.WriteIOPS),
+		ReadBytes: uint64(f.ReadBytes), WriteBytes: uint64(f.WriteBytes)}
+}
+
+// IOPSForm is what a disk does in a second. 0: not given.
+type IOPSForm uint64
+
+const iopsMax = 10_000_000
+
+func (f *IOPSForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	number, ok := parseWhole(n.text)
+	if n.kind != scalar || !ok || number < 1 || number > iopsMax {
+		return n.expected(path, fmt.Sprintf("a whole number from 1 to %d", iopsMax))
+	}
+	*f = IOPSForm(number)
+	return nil
+}
+
+// CPUTimeForm is CPU time a second, as a share of one CPU's: 50%, 150%, 0.5.
+type CPUTimeForm float64
+
+// cpuTimeMin is what a quota can be, and cpuTimeMax more than machines have.
+const cpuTimeMin, cpuTimeMax = 0.01, 1024
+
+func (f *CPUTimeForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	text, percent := strings.CutSuffix(n.text, "%")
+	number, ok := parseNumber(strings.TrimSpace(text))
+	if percent {
+		number /= 100
+	}
+	if n.kind != scalar || !ok || number < cpuTimeMin || number > cpuTimeMax {
+		return n.expected(path, "a share of one CPU's time from 1% on, such as 50%")
+	}
+	*f = CPUTimeForm(number)
+	return nil
 }
 
 // DelayForm is a duration, and how much more or less it may be: 20ms, 20ms ± 5ms or 20ms +- 5ms.
@@ -121,6 +176,15 @@ func (f FaultFile) doing() (all []experiment.Fault) {
 	if f.Drop > 0 {
 		all = append(all, experiment.Fault{Does: experiment.FaultDrop, Node: node, Share: float64(f.Drop)})
 	}
+	if f.Memory > 0 {
+		all = append(all, experiment.Fault{Does: experiment.FaultMemory, Node: node, MemoryBytes: uint64(f.Memory)})
+	}
+	if f.CPU > 0 {
+		all = append(all, experiment.Fault{Does: experiment.FaultCPU, Node: node, CPUs: float64(f.CPU)})
+	}
+	if disk := f.SlowDisk.limits(); disk != (experiment.SlowDisk{}) {
+		all = append(all, experiment.Fault{Does: experiment.FaultSlowDisk, Node: node, Disk: &disk})
+	}
 	for i := range all {
 		all[i].At = time.Duration(f.At)
 	}
@@ -139,7 +203,8 @@ func (r workResolver) faults(file PhaseFile, p *experiment.Phase) *Error {
 		case p.Duration == 0:
 			return r.fail(r.in("faults"), "the phase %s ends with its operations: faults need for: DURATION", p.Name)
 		case len(all) != 1:
-			return r.fail(at(), "a fault does one thing to one server").hint("expected {at: 10s, kill: node 2} (or freeze, cut, reset, start), or {at: 10s, delay: 20ms, node: 2} (or bandwidth, drop_connections)")
+			return r.fail(at(), "a fault does one thing to one server").hint("expected {at: 10s, kill: node 2} (or freeze, cut, reset, start), " +
+				"or {at: 10s, delay: 20ms, node: 2} (or bandwidth, drop_connections, memory, cpu, slow_disk)")
 		case f.Node > 0 && f.Kill+f.Freeze+f.Cut+f.Start+f.Reset > 0:
 			return r.fail(at("node"), "the fault names its server twice").hint("expected {at: 10s, kill: node 2}")
 		case f.At == 0:

@@ -177,7 +177,7 @@ type PhaseFile struct {
 	Groups     []GroupFile   `yaml:"groups" jsonschema_description:"Groups of clients that work at the same time, in place of a mix."`
 	Capacity   *CapacityFile `yaml:"capacity" jsonschema_description:"In place of a rate and a length: search for the highest rate at which objectives hold, such as {objective: p99 < 5ms}."`
 	Unmeasured bool          `yaml:"unmeasured" jsonschema_description:"Run, count and check it, but keep it out of the tables: a warm-up. Default: false."`
-	Faults     []FaultFile   `yaml:"faults" jsonschema_description:"What happens to servers meanwhile: {at: 10s, kill: node 2}, {at: 25s, start: node 2}; freeze, cut and reset likewise; {at: 10s, delay: 20ms ± 5ms, node: 2}; bandwidth and drop_connections likewise."`
+	Faults     []FaultFile   `yaml:"faults" jsonschema_description:"What happens to servers meanwhile: {at: 10s, kill: node 2}, {at: 25s, start: node 2}; freeze, cut and reset likewise; {at: 10s, delay: 20ms ± 5ms, node: 2}; bandwidth, drop_connections, memory, cpu and slow_disk likewise."`
 	Optional   bool          `yaml:"optional" jsonschema_description:"A store that can't do the phase leaves it out, and is shown so. Default: false, such a store is refused in the whole cell."`
 }
 
