@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/procfs"
 
@@ -13,36 +12,49 @@ import (
 
 // Links is what the network interfaces of the machine had carried at a moment; loopback, which has no
 // limit of its own, is left out.
-type Links struct {
-	at    time.Time
-	links map[string]link
-}
+type Links map[string]link
 
+// link is what an interface had carried.
 type link struct {
-	received, sent uint64
-	bytesPerS      float64 // its speed; 0: it does not tell it, as virtual ones
+	received, sent               uint64 // bytes
+	receivedPackets, sentPackets uint64
+	dropped                      uint64  // packets, of both directions
+	bytesPerS                    float64 // its speed; 0: it does not tell it, as virtual ones
 }
 
 // ReadLinks reads the interfaces; there are none where the kernel does not tell of them.
 func ReadLinks() Links { return readLinks(kernelRoots) }
 
 func readLinks(r roots) Links {
-	l := Links{at: time.Now(), links: map[string]link{}}
+	all, err := readInterfaces(r)
+	if err != nil {
+		return nil
+	}
+	delete(all, "lo")
+	for name, of := range all {
+		of.bytesPerS = linkSpeed(r, name)
+		all[name] = of
+	}
+	return all
+}
+
+// readInterfaces reads all interfaces of this network namespace, but for their speeds, which stand in files
+// of their own.
+func readInterfaces(r roots) (map[string]link, error) {
 	proc, err := procfs.NewFS(r.proc)
 	if err != nil {
-		return l
+		return nil, err
 	}
 	all, err := proc.NetDev()
 	if err != nil {
-		return l
+		return nil, err
 	}
+	links := make(map[string]link, len(all))
 	for name, of := range all {
-		if name == "lo" {
-			continue
-		}
-		l.links[name] = link{of.RxBytes, of.TxBytes, linkSpeed(r, name)}
+		links[name] = link{received: of.RxBytes, sent: of.TxBytes, receivedPackets: of.RxPackets,
+			sentPackets: of.TxPackets, dropped: of.RxDropped + of.TxDropped}
 	}
-	return l
+	return links, nil
 }
 
 // linkSpeed is the speed of an interface in bytes a second; 0: not known.
@@ -51,11 +63,11 @@ func linkSpeed(r roots, name string) float64 {
 	if err != nil {
 		return 0 // virtual, or down: reading it fails
 	}
-	megabits, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || megabits <= 0 {
+	megabits, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	if err != nil || !(megabits > 0) {
 		return 0
 	}
-	return float64(megabits) * 1e6 / 8
+	return megabits * 1e6 / 8
 }
 
 // Since returns what was carried between two readings, over so many seconds: the share of its speed that
@@ -65,8 +77,8 @@ func (l Links) Since(now Links, seconds float64) (busy, bytesPerS *float64) {
 	if seconds <= 0 {
 		return nil, nil
 	}
-	for name, after := range now.links {
-		before, known := l.links[name]
+	for name, after := range now {
+		before, known := l[name]
 		if !known || after.received < before.received || after.sent < before.sent {
 			continue
 		}

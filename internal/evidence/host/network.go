@@ -59,47 +59,36 @@ func (t *telemetry) readNetwork(v values) {
 		c.link, c.linkWhy = linkTo(c.servers[0])
 	}
 	if c.linkWhy != nil {
-		v.missing(c.linkWhy, NetworkReceived, NetworkSent, "network.packets_received", "network.packets_sent", "network.dropped", NetworkCapacity)
+		v.missing(c.linkWhy, linkSeries...)
 	} else {
 		t.readLink(v, c.link)
 	}
 	t.readTCP(v)
 }
 
-func (t *telemetry) readLink(v values, link string) {
-	directory := filepath.Join(t.roots.sys, "class", "net", link)
-	counter := func(names ...string) (sum float64, err error) {
-		for _, name := range names {
-			text, err := bounded.Kernel(filepath.Join(directory, "statistics", name))
-			if err != nil {
-				return 0, err
-			}
-			n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("%s of %s: %w", name, link, err)
-			}
-			sum += float64(n)
-		}
-		return sum, nil
-	}
-	for series, names := range map[string][]string{
-		NetworkReceived: {"rx_bytes"}, NetworkSent: {"tx_bytes"}, "network.packets_received": {"rx_packets"}, "network.packets_sent": {"tx_packets"},
-		"network.dropped": {"rx_dropped", "tx_dropped", "rx_missed_errors"},
-	} {
-		if n, err := counter(names...); err != nil {
-			v.missing(err, series)
-		} else {
-			v.rate(series, n)
-		}
-	}
-	text, err := bounded.Kernel(filepath.Join(directory, "speed"))
-	megabits, parseErr := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
-	if err != nil || parseErr != nil || megabits <= 0 {
-		v.missing(fmt.Errorf("the interface %s does not tell how fast it is", link), NetworkCapacity)
+func (t *telemetry) readLink(v values, name string) {
+	all, err := readInterfaces(t.roots)
+	of, there := all[name]
+	if !there {
+		v.missing(errors.Join(fmt.Errorf("the kernel does not tell what the interface %s carries", name), err), linkSeries...)
 		return
 	}
-	v.gauge(NetworkCapacity, megabits*1e6/8)
+	v.rate(NetworkReceived, float64(of.received))
+	v.rate(NetworkSent, float64(of.sent))
+	v.rate("network.packets_received", float64(of.receivedPackets))
+	v.rate("network.packets_sent", float64(of.sentPackets))
+	v.rate("network.dropped", float64(of.dropped))
+	speed := linkSpeed(t.roots, name)
+	if speed == 0 {
+		v.missing(fmt.Errorf("the interface %s does not tell how fast it is", name), NetworkCapacity)
+		return
+	}
+	v.gauge(NetworkCapacity, speed)
 }
+
+// linkSeries are those of an interface.
+var linkSeries = []string{NetworkReceived, NetworkSent, "network.packets_received", "network.packets_sent",
+	"network.dropped", NetworkCapacity}
 
 // tcpCounters are series by file of /proc/net and name there. Both files have a line of names and, below
 // it, one of values, each behind the protocol's own name.

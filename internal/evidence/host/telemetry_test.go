@@ -372,14 +372,11 @@ func TestNetworkSeries(t *testing.T) {
 	at := func(n int) {
 		m.write("net/snmp", fmt.Sprintf("Ip: Forwarding\nIp: 1\nTcp: RtoMin OutSegs\nTcp: 200 %d\n", 1000*n))
 		m.write("net/netstat", fmt.Sprintf("TcpExt: DelayedACKs ListenOverflows\nTcpExt: %d %d\n", 10*n, n))
-		for name, value := range map[string]int{"rx_bytes": 5000, "tx_bytes": 7000, "rx_packets": 50, "tx_packets": 70, "rx_dropped": 1, "tx_dropped": 1, "rx_missed_errors": 1} {
-			path := filepath.Join(m.sys, "class", "net", "eth9", "statistics", name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, fmt.Appendln(nil, value*n), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		m.write("net/dev", fmt.Sprintf("Inter-|   Receive  |  Transmit\n face |bytes packets\n"+
+			"  lo: 9 9 0 9 0 0 0 0 9 9 0 9 0 0 0 0\neth9: %d %d 0 %d 0 0 0 0 %d %d 0 %d 0 0 0 0\n",
+			5000*n, 50*n, 2*n, 7000*n, 70*n, n))
+		if err := os.MkdirAll(filepath.Join(m.sys, "class", "net", "eth9"), 0o755); err != nil {
+			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(m.sys, "class", "net", "eth9", "speed"), []byte("100\n"), 0o644); err != nil {
 			t.Fatal(err)
