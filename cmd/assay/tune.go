@@ -238,7 +238,8 @@ func (t *tuner) load(c *cobra.Command, argument string, ask *asker) error {
 		return unknownDriver(argument)
 	}
 	changes := t.run0().changes(c.Flags())
-	quick, err := read.Quick([]string{argument}, t.tuneFlags.run.mixes, t.tuneFlags.run.warmUp, changes, server.Startable(programOf))
+	quick, err := read.Quick([]string{argument}, t.tuneFlags.run.mixes, t.tuneFlags.run.warmUp, changes,
+		server.Startable(programOf))
 	if err != nil {
 		return err
 	}
