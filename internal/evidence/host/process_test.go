@@ -51,6 +51,10 @@ func play(role string) error {
 		if err := writeFile(os.Getenv("ASSAY_TEST_FILE"), n); err != nil {
 			return err
 		}
+	case "direct":
+		if err := writeDirect(os.Getenv("ASSAY_TEST_FILE"), n); err != nil {
+			return err
+		}
 	case "compute":
 		compute(time.Duration(n))
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // roomTree is a machine whose cgroups of a version are plain directories, with process 77 in /x.
@@ -164,6 +166,50 @@ func TestRoomLimitsCPUTime(t *testing.T) {
 	if err := room.Lift(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Writes come no faster than the disk is said to do them: of each second's share, a slice of 100 ms may be
+// given at once.
+func TestRoomLimitsTheDisk(t *testing.T) {
+	const writes, iops = 30, 30
+	file := filepath.Join(t.TempDir(), "file")
+	disk, err := DiskNumber(filepath.Dir(file))
+	if err != nil {
+		t.Skip(err)
+	}
+	role, where := fmt.Sprint("direct ", writes), "ASSAY_TEST_FILE="+file
+	if free := start(t, role, where); !free.work() {
+		t.Skip("this file system does no direct writes")
+	}
+	c := start(t, role, where)
+	realRoom(t, c, RoomLimits{Disk: disk, WriteIOPS: iops}, RoomDisk)
+	began := time.Now()
+	if !c.work() {
+		t.Fatal("it ended")
+	}
+	if took, least := time.Since(began), time.Duration(0.95*writes/iops*1e9)-100*time.Millisecond; took < least {
+		t.Errorf("%d writes took %v at %d a second", writes, took, iops)
+	}
+}
+
+// writeDirect writes so many blocks to a file past the page cache, over one another.
+func writeDirect(path string, blocks int) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_DIRECT, 0o600)
+	if err != nil {
+		return err
+	}
+	const blockBytes = 4096
+	// Mapped memory is aligned, as direct writes need it.
+	block, err := unix.Mmap(-1, 0, blockBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	for range blocks {
+		if _, err := file.WriteAt(block, 0); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	return errors.Join(unix.Munmap(block), file.Close())
 }
 
 // A process can't have more than its memory limit, which is lifted again.
