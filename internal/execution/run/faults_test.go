@@ -78,6 +78,16 @@ func TestPerturbationsAreAPartOfAPhase(t *testing.T) {
 
 // The machine gives a server less memory and CPU time, which is undone, also after a kill. What can't be set
 // ends the trial, and nothing is left.
+//
+// Fault (servers): the machine gives it less memory, CPU time or disk, as the experiment asks
+// Assay: the limits are what was asked for and are lifted again, also after a kill; one that can't be set ends
+// the run before its first trial, or the trial; what a limit takes of a rate comes out within 5 %, and runs
+// without one have no recovery
+// With: host.TestRoomLimitsAreSetAndLifted
+// With: host.TestRoomLimitsCPUTime
+// With: host.TestRoomLimitsTheDisk
+// With: run.TestALimitThatCantBeSetEndsThePhase
+// With: facts.TestInjectedLimitsAreFound
 func TestLimitsOfTheMachineAreAPartOfAPhase(t *testing.T) {
 	t.Parallel()
 	some := host.RoomLimits{CPUs: 1, MemoryBytes: 1 << 30}
