@@ -50,6 +50,14 @@ func TestFaultsOfServersAreAPartOfAPhase(t *testing.T) {
 
 // What passes between clients and a server is delayed, slowed down and reset, and each is undone: no value
 // is wrong, and only connections that were reset fail.
+//
+// Fault (servers): the network to it is slow, narrow, or resets connections, as the experiment asks
+// Assay: what was put in comes out: the delay in the mean, the bandwidth as arithmetic, so many connections;
+// values stay whole, and what was not reset does not fail
+// With: server.TestAnswersComeLate
+// With: server.TestBandwidthIsArithmetic
+// With: server.TestConnectionsAreReset
+// With: facts.TestRateDuringAFault
 func TestPerturbationsAreAPartOfAPhase(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
