@@ -57,14 +57,6 @@ func written(t *testing.T, point string) map[string]string {
 }
 
 // What is written is what the kernel's documentation says, of each version, and is taken back.
-//
-// Fault (servers): the machine gives a server less memory, CPU time or disk, as the experiment asks
-// Assay: the limits are what was asked for and are lifted again, also after a kill; one that can't be
-// set ends the run before its first trial, or the trial; what a limit takes of a rate comes out
-// within 5 %, and runs without one have no recovery
-// With: host.TestRoomLimitsCPUTime, host.TestRoomLimitsTheDisk,
-// run.TestLimitsOfTheMachineAreAPartOfAPhase, run.TestALimitThatCantBeSetEndsThePhase,
-// facts.TestInjectedLimitsAreFound
 func TestRoomLimitsAreSetAndLifted(t *testing.T) {
 	limits := RoomLimits{CPUs: 0.5, MemoryBytes: 512 << 20, Disk: "8:0", WriteIOPS: 200, ReadBytes: 10e6}
 	for _, c := range []struct {
