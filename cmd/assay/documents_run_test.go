@@ -65,6 +65,7 @@ run | capacity)
   out=${out:-assay-$name-20261127-120000}
   mkdir -p "$(dirname "$out")" && { [ -e "$out" ] || cp -r "$MEASURED" "$out"; }
   ;;
+tune) exec "$REAL" "$@" --dry-run;;
 serve | crash | conformance) shift; exec "$REAL" "$verb" --help "$@";;
 agent) case " $* " in *" --manifest "*) exec "$REAL" "$@";; esac; shift; exec "$REAL" agent --help "$@";;
 history) if [ "$2" = bisect ]; then shift 2; exec "$REAL" history bisect --help "$@"; fi; exec "$REAL" "$@";;

@@ -372,7 +372,7 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 		}
 	}
 	for _, o := range Program.Options {
-		if o.Name == server.OptionLogin {
+		if o.Name == server.OptionLogin || o.Name == server.OptionSocket {
 			continue
 		}
 		bytes, err := store.ParseBytes(o.Default)

@@ -479,7 +479,7 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 		"shared_buffers_bytes": "shared_buffers", "max_wal_bytes": "max_wal_size", "connections_max": "max_connections", "fsync": "fsync", "full_page_writes": "full_page_writes",
 	}
 	for _, o := range Program.Options {
-		if o.Name == server.OptionLogin {
+		if o.Name == server.OptionLogin || o.Name == server.OptionSocket {
 			continue
 		}
 		own, err := s.(*db).Value("SELECT CASE WHEN vartype = 'bool' THEN boot_val WHEN unit IS NULL THEN boot_val " +

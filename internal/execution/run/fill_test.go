@@ -16,7 +16,8 @@ import (
 // Fault (values): a read that fills what it missed puts the value twice, or another one
 // Assay: what it puts is counted in bytes and held as any put: `counts-disagree` (`bytes`),
 // `lost-values`, `wrong-values`
-// With: audit.TestFillsAreInDoubt, audit.TestReadsThatFillAreReadsOrPuts
+// With: audit.TestFillsAreInDoubt, audit.TestReadsThatFillAreReadsOrPuts,
+// storetest.TestLiesAreFound (lies-fill)
 func TestFillsOnMiss(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

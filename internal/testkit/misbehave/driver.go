@@ -219,6 +219,18 @@ var behaviours = []behaviour{
 		}
 		return ttl
 	}},
+	{name: "lies-fill", summary: "acknowledges a write of what its last read missed without doing it",
+		get: func(h *handle, key, _ []byte) ([]byte, error) {
+			value, err := h.honest.get(key)
+			h.missed = errors.Is(err, store.ErrNotFound)
+			h.own = append(h.own[:0], key...)
+			return value, err
+		}, put: func(h *handle, key, value []byte) error {
+			if h.missed && string(h.own) == string(key) {
+				return nil
+			}
+			return h.write(store.Write{Key: key, Value: value})
+		}},
 	{name: "lies-multi-read-less", summary: "leaves out the last key of a multi-read", many: func(_, values [][]byte) int {
 		if len(values) > 1 {
 			values[len(values)-1] = nil
@@ -577,7 +589,8 @@ func (d *db) Sync() error {
 
 type handle struct {
 	*db
-	own []byte
+	own    []byte // a buffer, or a key, of the lie's own
+	missed bool   // by the last read
 }
 
 func (h *handle) Close() error { return nil }
