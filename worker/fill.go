@@ -41,7 +41,7 @@ func (t *thread) readOrFill(begin int64, entry trace.Entry, index, sequence uint
 	if err == nil {
 		return outcome, now, true
 	}
-	if failed, bytes := t.fill(entry, index, sequence); failed != nil {
+	if bytes, failed := t.fill(entry, index, sequence); failed != nil {
 		outcome = t.failed(o, failed)
 	} else {
 		slot.BytesWritten += uint64(bytes)
@@ -51,14 +51,14 @@ func (t *thread) readOrFill(begin int64, entry trace.Entry, index, sequence uint
 
 // fill puts the value of an entry once the wait is over. Who asks for a value is served, however soon the
 // phase ends.
-func (t *thread) fill(entry trace.Entry, index, sequence uint64) (err error, bytes int) {
+func (t *thread) fill(entry trace.Entry, index, sequence uint64) (bytes int, err error) {
 	if wait := t.phase.trace.Backends[entry.SizeClass()]; wait > 0 {
 		sleep(time.Duration(wait) * time.Microsecond)
 	}
 	key, value := t.keys.Key(index), t.makeValue(entry, index, sequence)
 	bytes = len(key) + len(value)
 	if t.lives == nil {
-		return t.Put(key, value), bytes
+		return bytes, t.Put(key, value)
 	}
 	ttl := t.lives.ttlOf(entry)
 	t.lives.Begin(index)
@@ -69,7 +69,7 @@ func (t *thread) fill(entry trace.Entry, index, sequence uint64) (err error, byt
 		err = t.Put(key, value)
 	}
 	t.lives.wrote(trace.Upsert, index, outcomeOf(err), begin, t.clock.NowNS(), ttl)
-	return err, bytes
+	return bytes, err
 }
 
 // outcomeOf is how a put ended.
