@@ -30,6 +30,7 @@ static const struct place header[] = {
     FIELD(assay_option, default_value),
     FIELD(assay_option, help),
     FIELD(assay_option, choices),
+    FIELD(assay_option, tune),
     SIZE(assay_description),
     FIELD(assay_description, name),
     FIELD(assay_description, summary),
