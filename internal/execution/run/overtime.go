@@ -330,7 +330,12 @@ func (o *overTime) result(end int64) (all []record.Interval) {
 	}
 	for k, interval := range o.intervals {
 		if interval.FromNS >= end {
-			break
+			if len(all) == 0 {
+				break
+			}
+			// A look is by the conductor's clock, which may be ahead of the worker's, by which the part ended.
+			joinIntervals(&all[len(all)-1], &interval)
+			continue
 		}
 		last := k == len(o.intervals)-1
 		if interval.ToNS = min(interval.ToNS, end); last { // what was due in the last moment of all is of it
@@ -344,8 +349,23 @@ func (o *overTime) result(end int64) (all []record.Interval) {
 			interval.Asked += uint64(max(until-t.before[k], 0))
 			interval.Never += uint64(max(until-max(t.before[k], t.ended), 0))
 		}
-		interval.Response.Pack()
 		all = append(all, interval)
 	}
+	for i := range all {
+		all[i].Response.Pack()
+	}
 	return all
+}
+
+// joinIntervals counts what was done in one interval as done in another.
+func joinIntervals(into, from *record.Interval) {
+	into.Begun += from.Begun
+	into.Ended += from.Ended
+	into.Response.Add(from.Response)
+	if from.Late != nil && into.Late == nil {
+		into.Late = make([]uint64, len(from.Late))
+	}
+	for word, n := range from.Late {
+		into.Late[word] += n
+	}
 }

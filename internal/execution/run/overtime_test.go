@@ -252,6 +252,28 @@ func TestIntervalsOfAPhaseThatEndsBefore(t *testing.T) {
 	}
 }
 
+// What was counted at a look that is past the part's end by the worker's clock is in an interval all the same.
+func TestIntervalsOfAPhaseThatEndsBeforeItsLastLook(t *testing.T) {
+	p := phasesOverTime["ramp"]
+	s := simulate(t, p, 4, func(time.Duration) time.Duration { return 50 * time.Microsecond }, nil)
+	o := newOverTime(p, s.file, func(int) bool { return true })
+	boundary := time.Duration(o.intervals[2].FromNS)
+	for _, at := range []time.Duration{boundary - 20*ms, boundary + 20*ms} {
+		s.countUntil(at)
+		o.look(int64(at), s.counters)
+	}
+	var done, ended, timed uint64
+	for i := range s.file.Threads {
+		done += s.counters.Thread(i).Acknowledged
+	}
+	for _, interval := range o.result(int64(boundary - ms)) {
+		ended, timed = ended+interval.Ended, timed+interval.Response.Count()
+	}
+	if done == 0 || ended != done || timed != done {
+		t.Errorf("%d operations are done, %d ended in intervals and %d are timed there", done, ended, timed)
+	}
+}
+
 // Of threads that come and go nothing is due: what ended between two looks is of the step that ends
 // then.
 func TestIntervalsOfThreadsThatComeAndGo(t *testing.T) {
