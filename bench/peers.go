@@ -176,15 +176,13 @@ func (p peer) print(name string, cpus experiment.CPUs, rounds int, scratch strin
 		var ours, theirs, shares, ourCPU, theirCPU []float64
 		for range rounds {
 			own, err := p.counted(instance, func() (read, error) {
-				return p.runAssay(instance, cpus.Client,
-					connections)
+				return p.runAssay(instance, cpus.Client, connections)
 			})
 			if err != nil {
 				return err
 			}
 			other, err := p.counted(instance, func() (read, error) {
-				return p.runProgram(instance, cpus.Client,
-					connections)
+				return p.runProgram(instance, cpus.Client, connections)
 			})
 			if err != nil {
 				return err

@@ -116,8 +116,8 @@ func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
 // Fault (servers): … to one that was started with `socket: true`
 // Assay: it listens in its directory, which only the owner enters, and at no port
 //
-// A server at a Unix socket is reached by this run's driver, and by nobody who can't enter its directory: it
-// listens at no port. One that was killed comes back at the same place.
+// A server at a Unix socket is reached by this run's driver, and by whoever can enter its directory alone:
+// it listens at no port. One that was killed comes back at the same place.
 func TestAStartedServerAtASocketLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()

@@ -11,8 +11,7 @@ import (
 )
 
 // define gives the records columns, and names queries: sections 1.5 and 1.6 of
-// docs/worker-contract.md. Handles are opened
-// anew, for what they prepare depends on the columns.
+// docs/worker-contract.md. Handles are opened anew, for what they prepare depends on the columns.
 func (s *session) define(d *control.Define) error {
 	switch {
 	case s.record != nil:
@@ -98,8 +97,7 @@ func indexesOf(d *control.Define) (indexes []store.Index, err error) {
 		}
 		index := store.Index{Column: column, Kind: asked.Kind, Descending: asked.Descending}
 		if slices.ContainsFunc(indexes, func(x store.Index) bool {
-			return x.Column == column &&
-				x.Kind == asked.Kind
+			return x.Column == column && x.Kind == asked.Kind
 		}) {
 			return nil, fmt.Errorf("two indexes of one kind on column %s", asked.Column)
 		}

@@ -112,8 +112,7 @@ func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence u
 		l.eachMember(t, entry, position, lap, func(_ trace.Operation, index uint64) { l.Begin(index) })
 		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
 		l.eachMember(t, entry, position, lap, func(o trace.Operation, index uint64) {
-			l.wrote(o, index, outcome,
-				begin, now, 0)
+			l.wrote(o, index, outcome, begin, now, 0)
 		})
 	case o.OneKey():
 		ttl := l.ttlOf(entry)
@@ -160,8 +159,7 @@ func (l *lives) endFlying(f *flying, t *thread, outcome counters.Outcome, now in
 		return l.judge(t, f.index, f.life, outcome, f.beginNS, now)
 	case o == trace.Batch:
 		l.eachMember(t, f.entry, f.position, f.lap, func(o trace.Operation, index uint64) {
-			l.wrote(o, index,
-				outcome, f.beginNS, now, 0)
+			l.wrote(o, index, outcome, f.beginNS, now, 0)
 		})
 	case o.OneKey():
 		l.wrote(o, f.index, outcome, f.beginNS, now, l.ttlOf(f.entry))

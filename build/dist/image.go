@@ -126,8 +126,7 @@ func imageOf(r release, b binary) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser,
-		error) {
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
 	},
 		tarball.WithMediaType(types.OCILayer))

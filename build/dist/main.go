@@ -1,7 +1,6 @@
 // Dist makes what Assay is handed on as: for each system and processor a static binary in an archive,
 // for Linux also deb and rpm, those of the native workers where their libraries are, a container
-// image of the binary alone, what is linked in (CycloneDX),
-// and the SHA-256 of each.
+// image of the binary alone, what is linked in (CycloneDX), and the SHA-256 of each.
 //
 //		dist ROOT OUT [SYSTEM/PROCESSOR…]
 //

@@ -129,8 +129,7 @@ func noRigBelow(t *testing.T, directory string) {
 }
 
 // D3 of every embedded driver, and of every server that is here, survives power cuts, and its D1
-// does not: a rig that takes nothing from a
-// store that never syncs proves nothing of one that does.
+// does not: a rig that takes nothing from a store that never syncs proves nothing of one that does.
 func TestShippedClassesAtPowerCuts(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") != "1" {
 		t.Skip("SKIPPED: minutes of power cuts; ASSAY_LONG=1 makes them")

@@ -34,8 +34,7 @@ assay.1, and one for each command, such as assay-run.1. They say what --help say
 				}
 				path := filepath.Join(args[0], pageName(command)+".1")
 				if err := writeTarget(path, c.OutOrStdout(), func(w io.Writer) error {
-					return manPage(w,
-						command)
+					return manPage(w, command)
 				}); err != nil {
 					return failed(err)
 				}

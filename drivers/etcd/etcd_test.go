@@ -103,8 +103,7 @@ func TestAServerThatShowsNoSyncIsRefused(t *testing.T) {
 		"none": "etcd_disk_wal_fsync_duration_seconds_count 0\n", "not told": "etcd_server_has_leader 1\n", "no number": "etcd_disk_wal_fsync_duration_seconds_count many\n",
 	} {
 		fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w,
-				metrics)
+			fmt.Fprint(w, metrics)
 		}))
 		t.Cleanup(fake.Close)
 		driver := etcd.Driver{}

@@ -42,8 +42,7 @@ var Program = server.Program{
 		"its cluster",
 	Credentials: func(g server.Guard) (option, text string) { return "credentials_file", superuser + ":" + g.Password },
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
-		return nil,
-			class == store.D3
+		return nil, class == store.D3
 	},
 	Asked: func(i *server.Instance) map[string]string {
 		return map[string]string{"quota-backend-bytes": fmt.Sprint(i.Options.Bytes("quota_bytes"))}

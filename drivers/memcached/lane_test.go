@@ -284,8 +284,7 @@ func TestALateLoopDoesNotTimeOutWhatItHasNotSent(t *testing.T) {
 		var got []result
 		reap := func() {
 			if err := loop.Reap(0, func(_ int, value []byte, err error) {
-				got = append(got,
-					result{bytes.Clone(value), err})
+				got = append(got, result{bytes.Clone(value), err})
 			}); err != nil {
 				t.Fatal(err)
 			}

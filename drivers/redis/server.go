@@ -117,8 +117,7 @@ var Program = server.Program{
 		err = ask(ctx, i, func(c connection) error {
 			settings, err = c.config(func(name string) bool {
 				_, asked := i.Asked[name]
-				return asked ||
-					slices.Contains(reported, name)
+				return asked || slices.Contains(reported, name)
 			})
 			return err
 		})

@@ -269,8 +269,7 @@ func TestJDBCConformance(t *testing.T) {
 					}
 					if long() {
 						target.Cut = func(halted func()) error {
-							return group.Cut(t.Context(), halted,
-								servertest.Patience)
+							return group.Cut(t.Context(), halted, servertest.Patience)
 						}
 					}
 					storetest.Test(t, target)

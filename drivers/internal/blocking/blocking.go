@@ -46,8 +46,7 @@ func Tell(settings map[string]string, blocks bool) {
 const slice = 50 * time.Millisecond
 
 // Conn is a connection by TCP or to a Unix socket. As with package net, one goroutine may read
-// while another writes, and
-// all methods may be called at once.
+// while another writes, and all methods may be called at once.
 type Conn struct {
 	descriptor    int
 	using         sync.RWMutex // held for reading by what uses the descriptor, for writing to close it
@@ -90,8 +89,7 @@ func take(c plain) (*Conn, error) {
 	}
 	descriptor, copyErr := -1, error(nil)
 	if err = raw.Control(func(fd uintptr) {
-		descriptor, copyErr = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC,
-			0)
+		descriptor, copyErr = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
 	}); err == nil {
 		err = copyErr
 	}

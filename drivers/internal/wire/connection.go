@@ -47,9 +47,8 @@ import (
 )
 
 // Connection is one connection, by TCP or to a Unix socket. After any failure that leaves the place
-// in the stream unknown
-// it is given up, so that a late answer is never taken for that of the next request; the next
-// operation connects anew, within its own time. Nothing is ever sent twice.
+// in the stream unknown it is given up, so that a late answer is never taken for that of the next
+// request; the next operation connects anew, within its own time. Nothing is ever sent twice.
 type Connection struct {
 	Server   string // its name, which messages begin with
 	Endpoint string

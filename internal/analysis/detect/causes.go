@@ -138,8 +138,7 @@ func changedWithGroups(t *facts.Table, o *facts.Observation) bool {
 			continue
 		}
 		if !slices.ContainsFunc(ran, func(s facts.Span) bool {
-			return e.From >= s.From-slack && max(e.From,
-				e.To) <= s.To+slack
+			return e.From >= s.From-slack && max(e.From, e.To) <= s.To+slack
 		}) {
 			return false
 		}

@@ -115,8 +115,7 @@ func above(b *host.Bounds, some float64) (float64, bool) {
 // hasMark reports whether a phase, or the one that it is a group of, has a mark of one of some faults.
 func hasMark(marks []finding.Mark, phase string, faults ...finding.Code) bool {
 	return slices.ContainsFunc(marks, func(m finding.Mark) bool {
-		return facts.Within(phase, m.Phase) &&
-			slices.Contains(faults, m.Fault())
+		return facts.Within(phase, m.Phase) && slices.Contains(faults, m.Fault())
 	})
 }
 

@@ -81,8 +81,7 @@ func fitting(run *record.Run, t *facts.Table) (arms []string, all bool, largest 
 // beganCold reports whether the page cache was emptied before a phase in any trial of a row.
 func beganCold(r *facts.Row) bool {
 	return slices.ContainsFunc(r.Trials, func(o *facts.Observation) bool {
-		return o.Phase != nil &&
-			o.Phase.Cold != nil
+		return o.Phase != nil && o.Phase.Cold != nil
 	})
 }
 

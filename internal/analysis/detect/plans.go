@@ -48,8 +48,7 @@ func detectPlans(run *record.Run, tables []*facts.Table) (found []finding.Findin
 					continue
 				}
 				at := slices.IndexFunc(all, func(known *scanned) bool {
-					return known.same(s.operation, s.query,
-						s.asks)
+					return known.same(s.operation, s.query, s.asks)
 				})
 				if at < 0 {
 					at = len(all)

@@ -113,8 +113,7 @@ func liesOf(run *record.Run) map[string][]lie {
 			}
 			for _, endpoint := range endpoints {
 				at := slices.IndexFunc(lies[endpoint], func(l lie) bool {
-					return l.arm == planned.Arm &&
-						l.class == class
+					return l.arm == planned.Arm && l.class == class
 				})
 				if at < 0 {
 					lies[endpoint] = append(lies[endpoint], lie{arm: planned.Arm, class: class})

@@ -476,8 +476,7 @@ func edgesOf(trials []trialOverTime) (edges [][3]float64) {
 // momentsOf sums up by time: intervals are the same in each trial that came so far.
 func momentsOf(trials []trialOverTime) (moments []Moment) {
 	most := slices.MaxFunc(trials, func(a, b trialOverTime) int {
-		return cmp.Compare(len(a.phase.Intervals),
-			len(b.phase.Intervals))
+		return cmp.Compare(len(a.phase.Intervals), len(b.phase.Intervals))
 	})
 	for i := range most.phase.Intervals {
 		var asked, ended, backlog []float64

@@ -103,8 +103,7 @@ func stretchesOf(segments []trace.Segment) (all []stretch) {
 	for i := range segments {
 		if segments[i].Form == trace.FormBurst {
 			trace.EachBurst(&segments[i], func(from, to time.Duration, burst bool) {
-				all = append(all,
-					stretch{i, burst, at + from, at + to})
+				all = append(all, stretch{i, burst, at + from, at + to})
 			})
 		} else {
 			all = append(all, stretch{i, false, at, at + segments[i].Duration})

@@ -45,8 +45,7 @@ func Asks(q keyval.Query, a experiment.AskedQuery) string {
 
 func planIn(t *record.Trial, a experiment.AskedQuery) *record.QueryPlan {
 	at := slices.IndexFunc(t.Plans, func(p record.QueryPlan) bool {
-		return p.Operation == a.Operation &&
-			p.Position == a.Query
+		return p.Operation == a.Operation && p.Position == a.Query
 	})
 	if at < 0 {
 		return nil

@@ -299,14 +299,12 @@ func foundTable(t *testing.T) table {
 		for _, rho := range []float64{0, 0.6} {
 			of("decline to half", n, rho, free, func(r *rand.Rand) Series {
 				return seconds(autoregressive(r, n, rho, 0.1), func(i int) float64 {
-					return math.Pow(0.5,
-						float64(i)/float64(n-1))
+					return math.Pow(0.5, float64(i)/float64(n-1))
 				})
 			}, func(s Shape) (bool, bool) { return s.Kind == Decline, s.Has(Step) })
 			of("decline to a quarter", n, rho, [2]float64{0.95, 1}, func(r *rand.Rand) Series {
 				return seconds(autoregressive(r, n, rho, 0.1), func(i int) float64 {
-					return math.Pow(0.25,
-						float64(i)/float64(n-1))
+					return math.Pow(0.25, float64(i)/float64(n-1))
 				})
 			}, func(s Shape) (bool, bool) { return s.Kind == Decline, s.Has(Step) })
 		}
@@ -594,8 +592,7 @@ func shortTable(t *testing.T) table {
 					a = append(a, changed(Analyze(seconds(autoregressive(r, n, rho, 0.1), constant))))
 				}
 				slope := Analyze(seconds(autoregressive(r, n, 0, 0.05), func(i int) float64 {
-					return math.Pow(0.25,
-						float64(i)/float64(n-1))
+					return math.Pow(0.25, float64(i)/float64(n-1))
 				}))
 				step := Analyze(seconds(autoregressive(r, n, 0, 0.05), fall(n/2, 0, 0.4)))
 				return append(a, slope.Has(Decline) || slope.Has(Step), step.Has(Step), step.Cliff() != nil &&

@@ -43,7 +43,9 @@ var _ = register(
 	Entry{Example: NextParams{Code: NextUndo, Arm: "etcd"}, Says: `This undoes what the run left on the server of {{.arm}}.`},
 	Entry{Example: NextParams{Code: NextNoStore, Remedy: "redis at 127.0.0.1:6379 is a replica: it takes no writes"},
 		Says: `No store was measured; this shows every trial. {{clean .remedy}}.`},
-	Entry{Example: NextParams{Code: NextDoctor}, Says: `The machine disturbed the figures; this says what to change.`},
+	Entry{Example: NextParams{Code: NextDoctor},
+		Also: []Parameters{NextParams{Code: NextDoctor, Trials: 3}},
+		Says: `The machine disturbed {{if has .trials}}{{plural .trials "trial" ""}}{{else}}the figures{{end}}; this says what to change.`},
 	Entry{Example: NextParams{Code: NextDoctorBusy},
 		Says: `The machine disturbed all figures; this says what to change. Where it is always busy, --set busy_machine=tell ranks them with a warning.`},
 )

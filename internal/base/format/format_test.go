@@ -40,8 +40,7 @@ func TestClean_leaves_nothing_that_moves_a_cursor(t *testing.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
 		clean := Clean(text)
 		if !utf8.ValidString(clean) || strings.ContainsFunc(clean, func(r rune) bool {
-			return r < ' ' ||
-				r >= 0x7f && r < 0xa0
+			return r < ' ' || r >= 0x7f && r < 0xa0
 		}) {
 			t.Fatalf("%q became %q", text, clean)
 		}

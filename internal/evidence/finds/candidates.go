@@ -119,8 +119,7 @@ func fillScans(keys keyval.KeyShape, scans []*stretch, universe []uint64) {
 	room := make([]byte, 0, keys.BytesMax()+8)
 	for _, index := range universe {
 		key := keys.Append(room[:0], index)
-		last, exact := slices.BinarySearchFunc(scans, key, func(s *stretch,
-			key []byte) int {
+		last, exact := slices.BinarySearchFunc(scans, key, func(s *stretch, key []byte) int {
 			return bytes.Compare(s.from, key)
 		})
 		for exact && last < len(scans) && bytes.Equal(scans[last].from, key) {

@@ -70,7 +70,7 @@ func (t *telemetry) readLink(v values, name string) {
 	all, err := readInterfaces(t.roots)
 	of, there := all[name]
 	if !there {
-		v.missing(errors.Join(fmt.Errorf("the kernel does not tell what the interface %s carries", name), err), linkSeries...)
+		v.missing(errors.Join(fmt.Errorf("the kernel does not report what the interface %s carries", name), err), linkSeries...)
 		return
 	}
 	v.rate(NetworkReceived, float64(of.received))
@@ -80,7 +80,7 @@ func (t *telemetry) readLink(v values, name string) {
 	v.rate("network.dropped", float64(of.dropped))
 	speed := linkSpeed(t.roots, name)
 	if speed == 0 {
-		v.missing(fmt.Errorf("the interface %s does not tell how fast it is", name), NetworkCapacity)
+		v.missing(fmt.Errorf("the interface %s does not report its speed", name), NetworkCapacity)
 		return
 	}
 	v.gauge(NetworkCapacity, speed)

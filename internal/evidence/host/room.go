@@ -307,7 +307,7 @@ func diskNumber(r roots, directory string) (string, error) {
 	}
 	number := strings.TrimSpace(readString(filepath.Join(r.sys, "block", d.disk, "dev")))
 	if number == "" {
-		return "", fmt.Errorf("the kernel does not tell the number of the disk %s", d.disk)
+		return "", fmt.Errorf("the kernel does not report the number of the disk %s", d.disk)
 	}
 	return number, nil
 }

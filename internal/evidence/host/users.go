@@ -55,8 +55,7 @@ func (u *Users) Largest(most int) (largest []User) {
 		}
 	}
 	slices.SortFunc(largest, func(a, b User) int {
-		return cmp.Or(cmp.Compare(b.CPUs, a.CPUs), cmp.Compare(a.Name,
-			b.Name))
+		return cmp.Or(cmp.Compare(b.CPUs, a.CPUs), cmp.Compare(a.Name, b.Name))
 	})
 	return largest[:min(len(largest), most)]
 }

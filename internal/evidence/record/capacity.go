@@ -159,8 +159,7 @@ func (p *Phase) AddStep(step *Phase) {
 	p.Attempted, p.Unfinished = p.Attempted+step.Attempted, p.Unfinished+step.Unfinished
 	for _, m := range step.Messages {
 		at := slices.IndexFunc(p.Messages, func(o Message) bool {
-			return o.Operation == m.Operation &&
-				o.Outcome == m.Outcome && o.Text == m.Text
+			return o.Operation == m.Operation && o.Outcome == m.Outcome && o.Text == m.Text
 		})
 		if at < 0 {
 			p.Messages = append(p.Messages, m)

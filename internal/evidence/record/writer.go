@@ -91,8 +91,7 @@ func (w *Writer) Extend(more []plan.Trial) error {
 		return fmt.Errorf("extend the plan: %w", err)
 	}
 	if err := w.withReserve(func() error {
-		return writeWhole(filepath.Join(w.directory, planFile),
-			text)
+		return writeWhole(filepath.Join(w.directory, planFile), text)
 	}); err != nil {
 		return fmt.Errorf("extend the plan: %w", err)
 	}

@@ -76,8 +76,7 @@ func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capaci
 	at := place{position: position, number: t.numbers(), step: true}
 	var saw record.CapacityStep
 	err := t.phaseAt(ctx, &does, at, func(p *record.Phase, problems [][]finding.Message) {
-		saw = s.add(step, p,
-			problems, t.seriesAt)
+		saw = s.add(step, p, problems, t.seriesAt)
 	})
 	if n := len(s.capacity.Steps); n > 0 && s.capacity.Steps[n-1].Kind == step.Kind {
 		of := &s.capacity.Steps[n-1]

@@ -80,8 +80,7 @@ func newOverTime(asked *experiment.Phase, file *trace.File, counted func(slot in
 func (o *overTime) thread(t *trace.Thread) threadOverTime {
 	thread := threadOverTime{due: t.Due, entries: uint64(len(t.Entries))}
 	if slices.ContainsFunc(o.file.Operations, func(op trace.Operation) bool {
-		return op.HasMembers() ||
-			op == trace.Request
+		return op.HasMembers() || op == trace.Request
 	}) {
 		thread.starts = startsOf(t)
 		thread.due = nil
@@ -236,8 +235,7 @@ func (o *overTime) lookAtLane(lane *laneOverTime, ended []int, c *counters.File)
 			if !o.exact {
 				bucket = coarse(b)
 			}
-			deal(n-lane.response[b], shares, carry, func(k int,
-				part uint64) {
+			deal(n-lane.response[b], shares, carry, func(k int, part uint64) {
 				o.intervals[k].Response.Counts[bucket] += part
 			})
 		}

@@ -252,7 +252,7 @@ func TestIntervalsOfAPhaseThatEndsBefore(t *testing.T) {
 	}
 }
 
-// What was counted at a look that is past the part's end by the worker's clock is in an interval all the same.
+// What was counted at a look past the part's end, by the worker's clock, still counts in an interval.
 func TestIntervalsOfAPhaseThatEndsBeforeItsLastLook(t *testing.T) {
 	p := phasesOverTime["ramp"]
 	s := simulate(t, p, 4, func(time.Duration) time.Duration { return 50 * time.Microsecond }, nil)

@@ -26,8 +26,7 @@ func TestPast_add(t *testing.T) {
 		t.Errorf("what a phase did not do was forgotten or added: %+v", p)
 	}
 	if spans := p.written(); !slices.ContainsFunc(spans, func(s trace.Span) bool {
-		return s.From == 0 &&
-			s.Below >= 50
+		return s.From == 0 && s.Below >= 50
 	}) || spans.End() < fresh {
 		t.Errorf("the trial may have written %v", spans)
 	}

@@ -33,8 +33,7 @@ func (a planner) ask(phase string, file *trace.File, known []record.QueryPlan) (
 	for _, f := range firstAsked(file) {
 		p := record.QueryPlan{Phase: phase, Operation: f.operation.String(), Position: f.query}
 		if slices.ContainsFunc(known, func(k record.QueryPlan) bool {
-			return k.Operation == p.Operation &&
-				k.Position == p.Position
+			return k.Operation == p.Operation && k.Position == p.Position
 		}) {
 			continue
 		}

@@ -39,8 +39,7 @@ sample: 20ms
 blocks: 1
 `
 	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) {
-		o.View, o.trials = seen,
-			nil
+		o.View, o.trials = seen, nil
 	}); err != nil {
 		t.Fatal(err)
 	}

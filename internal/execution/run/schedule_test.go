@@ -145,8 +145,7 @@ func TestSpoiltTrialsRunAgain(t *testing.T) {
 			}
 			ran := slices.SortedFunc(slices.Values(run.Plan),
 				func(a, b plan.Trial) int { return strings.Compare(a.ID, b.ID) })
-			if !slices.IsSortedFunc(ran, func(a,
-				b plan.Trial) int {
+			if !slices.IsSortedFunc(ran, func(a, b plan.Trial) int {
 				return run.Trials[a.ID].Started.Compare(run.Trials[b.ID].Started)
 			}) {
 				t.Error("IDs do not sort as the trials began")

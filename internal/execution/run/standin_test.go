@@ -55,8 +55,7 @@ func driversHere() []store.Driver {
 			standIn{name: "halted", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getpid()) }},
 			standIn{name: "halted-with-assay", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
 			standIn{name: haltedInSample, kind: store.Memory, class: store.D0, rests: func() {
-				halt(os.Getppid(),
-					os.Getpid())
+				halt(os.Getppid(), os.Getpid())
 			}},
 			standIn{name: "distant", kind: store.Server, class: store.D0},
 			standIn{name: "burning", kind: store.Server, class: store.D0, each: func() {

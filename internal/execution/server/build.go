@@ -188,8 +188,7 @@ func shortCommit(commit string) string { return commit[:min(len(commit), 12)] }
 // BuildFor builds the programs of those of the stores that ask for it, and notes them there.
 func BuildFor(ctx context.Context, say func(string), stores ...*experiment.Store) error {
 	stores = slices.DeleteFunc(stores, func(s *experiment.Store) bool {
-		return s.Server == nil ||
-			s.Server.Build == nil
+		return s.Server == nil || s.Server.Build == nil
 	})
 	for _, s := range stores { // before the first is built, which takes minutes
 		if _, _, err := commitOf(ctx, *s.Server.Build); err != nil {

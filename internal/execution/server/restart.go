@@ -143,8 +143,7 @@ func (g *Group) Kill() error {
 // directories.
 func (g *Group) Abort() error {
 	return g.each(func(i *Instance) error {
-		return i.endBy(cmp.Or(i.Program.DeathSignal, syscall.SIGKILL),
-			killPatience)
+		return i.endBy(cmp.Or(i.Program.DeathSignal, syscall.SIGKILL), killPatience)
 	})
 }
 

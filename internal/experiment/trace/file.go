@@ -274,8 +274,7 @@ func (f *File) check() error {
 	}
 	slots := f.Slots()
 	if f.Flags&FlagDue != 0 && !slices.ContainsFunc(f.Threads, func(t Thread) bool {
-		return len(t.Due) > 0 ||
-			len(t.Entries) == 0
+		return len(t.Due) > 0 || len(t.Entries) == 0
 	}) {
 		return errors.New("a trace of open load in which no thread has due times")
 	}

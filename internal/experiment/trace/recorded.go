@@ -40,8 +40,7 @@ func (f *File) ChooseKeys(n int, seed uint64) (indexes []uint64) {
 	}
 	chosen := map[uint64]bool{}
 	slices.SortFunc(all, func(a, b counted) int {
-		return cmp.Or(cmp.Compare(b.times, a.times), cmp.Compare(a.index,
-			b.index))
+		return cmp.Or(cmp.Compare(b.times, a.times), cmp.Compare(a.index, b.index))
 	})
 	choose(all, (n+1)/2, looks, chosen)
 	r := newRandom(seed, 0, purposeHistory)

@@ -287,8 +287,7 @@ func (s *Spec) checkOperations() error {
 		return errors.New("update says that the key exists, but keys are deleted here: say upsert instead")
 	}
 	if s.Order.Distribution == Counting && slices.ContainsFunc(s.Mix, func(m Share) bool {
-		return m.Weight > 0 &&
-			m.Operation != Upsert
+		return m.Weight > 0 && m.Operation != Upsert
 	}) {
 		return errors.New("order counting writes the same new keys from all threads: its mix is upsert alone")
 	}

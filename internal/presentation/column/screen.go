@@ -72,8 +72,7 @@ func beside(r *model.Result, s *model.Section, table string) (parts []Part) {
 	var lines []*Line
 	for _, row := range s.Rows {
 		found := slices.IndexFunc(t.Rows, func(of model.Row) bool {
-			return of.Arm == row.Arm &&
-				of.Standing != model.Reference
+			return of.Arm == row.Arm && of.Standing != model.Reference
 		})
 		line := &Line{Table: t, Row: &model.Row{}}
 		if found >= 0 {

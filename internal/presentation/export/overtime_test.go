@@ -24,8 +24,7 @@ func TestLoadOverTimeIsExported(t *testing.T) {
 	run := resulttest.Built(shape)
 	recordtest.OverTime(run, "put", []trace.Segment{{Form: trace.FormRamp, From: 1000, To: 5000, Duration: 5 * time.Second}, {Form: trace.FormStep, To: 1000, Duration: time.Second}},
 		func(string) recordtest.Queue {
-			return recordtest.Queue{Threads: 4, Service: func(time.Duration,
-				float64) time.Duration {
+			return recordtest.Queue{Threads: 4, Service: func(time.Duration, float64) time.Duration {
 				return 100 * time.Microsecond
 			}}
 		})

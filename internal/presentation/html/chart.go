@@ -110,16 +110,14 @@ func (p page) Tangled(t model.Table) bool { return len(p.Drawn(t)) >= tangleMin 
 // Latency reports whether there is a latency to draw, and few enough stores to see theirs.
 func (p page) Latency(t model.Table) bool {
 	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool {
-		return len(r.Points) > 1 &&
-			r.Standing != model.Reference
+		return len(r.Points) > 1 && r.Standing != model.Reference
 	})
 }
 
 // Spread reports whether distributions of latencies can be drawn.
 func (p page) Spread(t model.Table) bool {
 	return p.Latency(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool {
-		return len(r.Spread) > 1 &&
-			r.Standing != model.Reference
+		return len(r.Spread) > 1 && r.Standing != model.Reference
 	})
 }
 
@@ -152,8 +150,7 @@ func (p page) TaskTimes(t model.Table) (every int) {
 // OverTime reports whether the rate of a table changes over time, for few enough stores to see theirs.
 func (p page) OverTime(t model.Table) bool {
 	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool {
-		return r.OverTime != nil &&
-			r.Standing != model.Reference
+		return r.OverTime != nil && r.Standing != model.Reference
 	})
 }
 
@@ -166,8 +163,7 @@ func (p page) FromDue(t model.Table) bool {
 // Moments reports whether it is known what became of a rate over time.
 func (p page) Moments(t model.Table) bool {
 	return slices.ContainsFunc(t.Rows, func(r model.Row) bool {
-		return r.OverTime != nil &&
-			len(r.OverTime.Moments) > 0
+		return r.OverTime != nil && len(r.OverTime.Moments) > 0
 	})
 }
 
@@ -191,8 +187,7 @@ func (p page) ByRate(t model.Table) bool {
 func (p page) WithOthers(t model.Table) (arms []string) {
 	for _, arm := range p.Drawn(t) {
 		if slices.ContainsFunc(t.Series, func(s model.Series) bool {
-			return s.Arm == arm && s.Median &&
-				cameOrWent(s)
+			return s.Arm == arm && s.Median && cameOrWent(s)
 		}) {
 			arms = append(arms, arm)
 		}
@@ -221,8 +216,7 @@ func cameOrWent(s model.Series) bool {
 	from, until := s.At[0], s.At[len(s.At)-1]
 	slack := atOnce * (until - from)
 	return slices.ContainsFunc(s.Groups, func(g model.Clients) bool {
-		return g.From > from+slack ||
-			g.Until < until-slack
+		return g.From > from+slack || g.Until < until-slack
 	})
 }
 
@@ -285,8 +279,7 @@ func (p page) leadOf() (l lead) {
 				of[c.Phase] = append(of[c.Phase], one)
 				l.Tail = l.Tail || one.Tail
 				l.Ranged = l.Ranged || slices.ContainsFunc(one.Bars, func(b bar) bool {
-					return b.Track != nil &&
-						b.Track.Ranged
+					return b.Track != nil && b.Track.Ranged
 				})
 			}
 		}
@@ -338,8 +331,7 @@ func (p page) panelOf(s model.Section, column int) panel {
 		if table >= 0 {
 			rows := p.Tables[table].Rows
 			if at := slices.IndexFunc(rows, func(r model.Row) bool {
-				return r.Arm == row.Arm &&
-					r.Standing != model.Reference
+				return r.Arm == row.Arm && r.Standing != model.Reference
 			}); at >= 0 {
 				if p99 := rows[at].At(0.99); p99 != nil {
 					drawn.Tail, drawn.TailBar, one.Tail = format.Latency(*p99), &track{Bar: *p99}, true
@@ -429,8 +421,7 @@ func (p page) chartData() ([]byte, error) {
 		for _, s := range t.Series {
 			if slices.Contains(arms, s.Arm) {
 				aside := slices.ContainsFunc(t.Rows, func(r model.Row) bool {
-					return r.Arm == s.Arm &&
-						r.Standing == model.Reference
+					return r.Arm == s.Arm && r.Standing == model.Reference
 				})
 				table.Series = append(table.Series, seriesOf(s, aside))
 			}

@@ -383,8 +383,7 @@ func (p page) BesideOf(t model.Table) []beside {
 	groups := []beside{{}}
 	for _, r := range p.Resources {
 		if !slices.ContainsFunc(t.Series, func(s model.Series) bool {
-			return s.Beside != nil &&
-				s.Beside.Values[r.Name] != nil
+			return s.Beside != nil && s.Beside.Values[r.Name] != nil
 		}) {
 			continue
 		}

@@ -26,8 +26,7 @@ func whole(rank int, before string, style lipgloss.Style, text string) field {
 func name(rank int, before string, style lipgloss.Style, text string) field {
 	width := lipgloss.Width(text)
 	return field{rank, before, min(width, nameLeast), width, func(width int) string {
-		return style.Render(cut(text,
-			width))
+		return style.Render(cut(text, width))
 	}}
 }
 

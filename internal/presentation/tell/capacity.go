@@ -30,8 +30,7 @@ func capacitiesOf(tables []*facts.Table) (messages []finding.Message) {
 		if len(searched) == 0 {
 			continue
 		}
-		slices.SortStableFunc(found, func(a,
-			b *facts.Row) int {
+		slices.SortStableFunc(found, func(a, b *facts.Row) int {
 			return int(facts.RateOrZero(b)*1e3) - int(facts.RateOrZero(a)*1e3)
 		})
 		if len(found) > 0 {

@@ -184,8 +184,7 @@ func beginsEmpty(e *experiment.Experiment) bool {
 }
 
 // changedOptions says which options an arm has otherwise than by default, and what decides its
-// classes. Two ways to write
-// one number of bytes are the same.
+// classes. Two ways to write one number of bytes are the same.
 func changedOptions(s experiment.Store, deciding []string) finding.Message {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(s.AllOptions())) {

@@ -61,8 +61,7 @@ func byRate(t *facts.Table, rows []*facts.Row) finding.ByRateParams {
 		}
 	}
 	slices.SortStableFunc(rising, func(a, b *facts.Row) int {
-		return cmp.Compare(a.OverTime.Rises.Rate,
-			b.OverTime.Rises.Rate)
+		return cmp.Compare(a.OverTime.Rises.Rate, b.OverTime.Rises.Rate)
 	})
 	for _, r := range rising {
 		rise := r.OverTime.Rises

@@ -227,8 +227,7 @@ func columnsOf(samples []record.Sample) (columns []column) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		columns = append(columns, column{ownPrefix + name, latest, func(s *record.Sample) (float64,
-			bool) {
+		columns = append(columns, column{ownPrefix + name, latest, func(s *record.Sample) (float64, bool) {
 			return s.Stats.Get(name)
 		}})
 	}
@@ -237,8 +236,7 @@ func columnsOf(samples []record.Sample) (columns []column) {
 		if series.Kind == host.Rate {
 			gather = byTime
 		}
-		columns = append(columns, column{series.Name, gather, func(s *record.Sample) (float64,
-			bool) {
+		columns = append(columns, column{series.Name, gather, func(s *record.Sample) (float64, bool) {
 			return s.Resource(series.Name)
 		}})
 	}

@@ -200,8 +200,7 @@ func leadsOf(tables []*facts.Table, is func(*facts.Table) bool, leaders func(*fa
 // classIn names a table's class, with its cell where the screen has several of the class.
 func classIn(t *facts.Table, shown []*facts.Table) string {
 	if slices.ContainsFunc(shown, func(other *facts.Table) bool {
-		return other.Class == t.Class &&
-			other.Cell != t.Cell
+		return other.Class == t.Class && other.Cell != t.Cell
 	}) {
 		return t.Class + " " + t.Label
 	}
@@ -438,8 +437,8 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextFull, Remedy: r.Groups[at].Remedy}))
 	}
-	doctor := func() {
-		why := finding.NextParams{Code: finding.NextDoctor}
+	doctor := func(trials int) {
+		why := finding.NextParams{Code: finding.NextDoctor, Trials: trials}
 		ranks := func(t *facts.Table) bool { return len(t.Ranked()) > 0 }
 		if run.Experiment.BusyMachine != experiment.BusyMachineTell && !slices.ContainsFunc(all, ranks) {
 			why.Code = finding.NextDoctorBusy
@@ -447,7 +446,7 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 		add(shellCommand(programOf(run), "doctor"), finding.New(why))
 	}
 	if machineTookRanks(shown.all) {
-		doctor()
+		doctor(0)
 	}
 	tooShort := facts.MeasuredTooShort(all)
 	detectable, few, power := 0.0, false, run.Blocks()
@@ -494,8 +493,8 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if tooShort.AsksForLonger() {
 		longer(tooShort.Longer, tooShort.Seconds, finding.NextLonger)
 	}
-	if machineTold(run, r) { // it took no rank: what stores did comes first
-		doctor()
+	if trials, told := machineTold(run, r); told { // it took no rank: what stores did comes first
+		doctor(trials)
 	}
 	return next
 }
@@ -558,8 +557,9 @@ func machineTookRanks(tables []*facts.Table) bool {
 // and the blocks that are left hold the figures.
 const disturbedMin = 0.1
 
-// machineTold reports whether the groups tell of the machine, of more than a few trials.
-func machineTold(run *record.Run, r *model.Result) bool {
+// machineTold reports whether the groups tell of the machine, of more than a few trials, and of how many;
+// 0: of the run as a whole.
+func machineTold(run *record.Run, r *model.Result) (count int, told bool) {
 	trials := map[string]bool{}
 	for _, g := range r.Groups {
 		entry, _ := finding.Lookup(g.Code)
@@ -573,10 +573,10 @@ func machineTold(run *record.Run, r *model.Result) bool {
 			}
 		}
 		if !some {
-			return true // of the run as a whole
+			return 0, true
 		}
 	}
-	return float64(len(trials)) > disturbedMin*float64(len(run.Trials))
+	return len(trials), float64(len(trials)) > disturbedMin*float64(len(run.Trials))
 }
 
 // timeReserve is how much more time blocks are given than those of this run had: an estimate is on the
@@ -611,8 +611,7 @@ func timeForLonger(run *record.Run, phases []string, seconds float64) []string {
 	more := 0.0
 	for _, p := range e.Phases {
 		if slices.ContainsFunc(phases, func(name string) bool {
-			return cmp.Or(facts.GroupedIn(name),
-				name) == p.Name
+			return cmp.Or(facts.GroupedIn(name), name) == p.Name
 		}) {
 			more += max(seconds-p.Lasts().Seconds(), 0)
 		}

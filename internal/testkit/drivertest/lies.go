@@ -122,8 +122,7 @@ func (p Protocol) counts(t *testing.T, l *Liar, open func(*testing.T) store.Hand
 	}
 	for is, answer := range p.Told {
 		ways = append(ways, way{is, func(key string, right []byte, w io.WriteCloser) bool {
-			return say(w,
-				answer(key, right))
+			return say(w, answer(key, right))
 		}})
 	}
 	if !p.Checks {

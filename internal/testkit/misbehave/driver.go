@@ -129,8 +129,7 @@ var behaviours = []behaviour{
 		return h.write(store.Write{Key: key, Value: value})
 	}},
 	{name: "lies-all-lost", summary: "acknowledges every write without doing it",
-		put: func(*handle, []byte, []byte) error { return nil }, apply: func(*handle,
-			[]store.Write) error {
+		put: func(*handle, []byte, []byte) error { return nil }, apply: func(*handle, []store.Write) error {
 			return nil
 		}},
 	{name: "lies-swallowed-errors", summary: "acknowledges values that are too long, and drops them", put: func(h *handle, key, value []byte) error {

@@ -112,8 +112,7 @@ func (h *handle) addTo(key []byte, column int, by int64) error {
 		return errors.New("no columns were defined")
 	}
 	return h.honest.change(key, h.buffered, func(old []byte) ([]byte, error) {
-		return h.incremented(old, column,
-			by), nil
+		return h.incremented(old, column, by), nil
 	})
 }
 

@@ -91,8 +91,7 @@ var lies = map[string]lie{
 	}},
 	"counts-bytes": {count: func(c *counters.File) {
 		eachSlot(c, func(slot *counters.Slot) {
-			slot.BytesWritten, slot.BytesRead = 2*slot.BytesWritten,
-				2*slot.BytesRead
+			slot.BytesWritten, slot.BytesRead = 2*slot.BytesWritten, 2*slot.BytesRead
 		})
 	}},
 	"counts-items": {count: func(c *counters.File) {

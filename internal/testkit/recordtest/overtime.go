@@ -70,8 +70,7 @@ func (q Queue) play(p *record.Phase, segments []trace.Segment, load *trace.Load,
 			ToNS: int64(i.To), Response: histogram.New()})
 	}
 	number := func(ns time.Duration) int {
-		k, _ := slices.BinarySearchFunc(planned, ns+1, func(i experiment.Interval,
-			ns time.Duration) int {
+		k, _ := slices.BinarySearchFunc(planned, ns+1, func(i experiment.Interval, ns time.Duration) int {
 			return int(i.To - ns)
 		})
 		return min(k, len(planned)-1)
