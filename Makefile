@@ -108,7 +108,6 @@ test: lint ## every fast test, with the race detector where C is at hand; the CP
 
 test-long: ## simulations at full length, fuzzing, longer conformance: about half an hour
 	ASSAY_LONG=1 RAPID_CHECKS=1000 CGO_ENABLED=0 $(GO) test -vet=off -timeout 60m ./...
-	cd build/kube && CGO_ENABLED=0 $(GO) test .
 	cd build/dist && CGO_ENABLED=0 $(GO) test .
 	cd build/rename && ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test .
 	$(MAKE) --no-print-directory fuzz

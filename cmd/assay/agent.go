@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -28,19 +26,17 @@ const (
 // sshVariable has another command than ssh, with options, as GIT_SSH_COMMAND of Git.
 const sshVariable = "ASSAY_SSH"
 
-// The commands of docker and of kubectl, as that of ssh, and the image of agents in containers and pods.
+// The command of docker, as that of ssh, and the image of agents in containers.
 const (
-	dockerVariable  = "ASSAY_DOCKER"
-	kubectlVariable = "ASSAY_KUBECTL"
-	imageVariable   = "ASSAY_IMAGE"
+	dockerVariable = "ASSAY_DOCKER"
+	imageVariable  = "ASSAY_IMAGE"
 )
 
 func agentCommand() *cobra.Command {
 	var join string
 	var allow []string
 	var idle time.Duration
-	var invited, allowRemote, once, guard, manifest bool
-	job := agents.Job{}
+	var invited, allowRemote, once, guard bool
 	c := &cobra.Command{
 		Use:   "agent",
 		Short: "Do a run's phases on this machine, for a conductor on another",
@@ -48,9 +44,8 @@ func agentCommand() *cobra.Command {
 here: makes its threads' operations from seeds, starts workers of this binary, begins
 when the conductor says, and tells what was counted.
 
-assay run starts agents itself for local:N, ssh://HOST, docker:N and kube://NAME:N. By
-hand an agent is started with --join, and the run counts on it with join:N. --manifest
-prints an indexed Job for Kubernetes, each pod of which is an agent.
+assay run starts agents itself for local:N, ssh://HOST and docker:N. By hand, or in a
+pod, an agent is started with --join, and the run counts on it with join:N.
 
 The token comes from ASSAY_TOKEN, or from the first line of the file that
 ASSAY_TOKEN_FILE names. Where the NATS server asks for a login, its address comes
@@ -62,8 +57,7 @@ only servers on its own loopback unless --allow-remote is given. Options that na
 file, a variable, a user or a host of this machine are refused unless --allow names
 them. When it does not hear of its conductor for 10 s, it ends its workers.`,
 		Example: `  ASSAY_TOKEN=… assay agent --join nats://10.0.0.5:4222 --allow-remote
-  ASSAY_TOKEN_FILE=/run/secrets/token ASSAY_NATS_FILE=/run/secrets/nats assay agent
-  assay agent --manifest --pods 4 --image registry.example/assay:1.2 > agents.yaml`,
+  ASSAY_TOKEN_FILE=/run/secrets/token ASSAY_NATS_FILE=/run/secrets/nats assay agent`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o := agents.AgentOptions{Version: version(), AllowRemote: allowRemote, Once: once, Idle: idle,
@@ -78,15 +72,6 @@ them. When it does not hear of its conductor for 10 s, it ends its workers.`,
 			switch {
 			case idle < 0:
 				return usage(fmt.Errorf("--idle %s: expected a time above 0, as 10m", idle))
-			case manifest:
-				job.AllowRemote, job.Idle, job.Image = allowRemote, idle, cmp.Or(job.Image,
-					os.Getenv(imageVariable), agents.DefaultImage)
-				text, err := job.Manifest()
-				if err != nil {
-					return usage(err)
-				}
-				_, err = io.WriteString(c.OutOrStdout(), text)
-				return failed(err)
 			case guard:
 				return failed(agents.Guard(os.Stdin, os.Stderr))
 			case invited:
@@ -110,11 +95,6 @@ them. When it does not hear of its conductor for 10 s, it ends its workers.`,
 	c.Flags().BoolVar(&once, "once", false, "end with the first run")
 	c.Flags().DurationVar(&idle, "idle", 0, "end when no run was heard of for so long, as 10m (default: never)")
 	c.Flags().BoolVar(&invited, "invited", false, "read where to join from standard input, as assay run does; its end is the agent's")
-	c.Flags().BoolVar(&manifest, "manifest", false, "print an indexed Job for Kubernetes, each pod of which is an agent")
-	c.Flags().IntVar(&job.Count, "pods", 1, "with --manifest: how many agents")
-	c.Flags().StringVar(&job.Name, "name", "assay-agents", "with --manifest: `name` of the Job, and of the Secret with the token")
-	c.Flags().StringVar(&job.Namespace, "namespace", "", "with --manifest: `namespace` of both (default: kubectl's own)")
-	c.Flags().StringVar(&job.Image, "image", "", "with --manifest: container `image` with this version of Assay (default: "+agents.DefaultImage+", or "+imageVariable+")")
 	c.Flags().BoolVar(&guard, "guard", false, "end an agent's workers while it is stopped, as an agent asks a process of its own to")
 	must(c.Flags().MarkHidden("invited"))
 	must(c.Flags().MarkHidden("guard"))

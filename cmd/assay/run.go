@@ -82,7 +82,7 @@ var fieldFlags = []fieldFlag{
 	{"blocks", "blocks", "`number` of times that everything is repeated; auto: until comparisons are decided"},
 	{"detect", "detect", "relative `difference`, such as 5%, that is to be shown: the noise of 5 blocks tells how many are run"},
 	{"time", "time", "`duration` of the whole run, such as 5m: blocks, phases and cells are laid out to fit"},
-	{"agents", "agents", "`places` of agents that do the measured phases: local:4, ssh://HOST,ssh://HOST, docker:4, kube://NAME:4 or join:4"},
+	{"agents", "agents", "`places` of agents that do the measured phases: local:4, ssh://HOST,ssh://HOST, docker:4 or join:4"},
 	{"seed", "seed", "`number` that all randomness is derived from"},
 }
 
@@ -595,8 +595,7 @@ func (f *runFlags) conduct(directory string, do func(context.Context, run.Option
 	}
 	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"},
 		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable)),
-		Docker:  strings.Fields(os.Getenv(dockerVariable)),
-		Kubectl: strings.Fields(os.Getenv(kubectlVariable)), Image: os.Getenv(imageVariable)}
+		Docker: strings.Fields(os.Getenv(dockerVariable)), Image: os.Getenv(imageVariable)}
 	if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
 		return result, usage(err)
 	}

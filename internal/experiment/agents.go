@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,10 +11,8 @@ import (
 // AgentPlace is where agents are that do the measured phases.
 type AgentPlace struct {
 	Scheme string // one of AgentSchemes
-	Target string // ssh: [USER@]HOST[:PORT]; kube: the Job's name
+	Target string // ssh: [USER@]HOST[:PORT]
 	Count  int
-
-	Namespace string // kube: "": kubectl's own
 }
 
 // The ways to have agents.
@@ -23,18 +20,14 @@ const (
 	AgentsLocal  = "local"  // so many processes of this machine
 	AgentsDocker = "docker" // so many containers of this machine
 	AgentsSSH    = "ssh"    // another machine
-	AgentsKube   = "kube"   // so many pods
 	AgentsJoin   = "join"   // so many that are started by somebody else
 )
 
 // AgentSchemes are the ways to have agents.
-var AgentSchemes = []string{AgentsLocal, AgentsSSH, AgentsDocker, AgentsKube, AgentsJoin}
+var AgentSchemes = []string{AgentsLocal, AgentsSSH, AgentsDocker, AgentsJoin}
 
 // AgentsExpected says what ParseAgents reads.
-const AgentsExpected = "local:N, ssh://HOST, docker:N, kube://[NAMESPACE/]NAME:N or join:N"
-
-// kubeTarget is what stands behind kube:// where pods are agents.
-var kubeTarget = regexp.MustCompile(`^//(?:([a-z0-9][-a-z0-9]{0,62})/)?([a-z0-9](?:[-a-z0-9]{0,43}[a-z0-9])?)(?::([0-9]{1,6}))?$`)
+const AgentsExpected = "local:N, ssh://HOST, docker:N or join:N"
 
 // ParseAgents reads one place.
 func ParseAgents(text string) (AgentPlace, error) {
@@ -48,19 +41,8 @@ func ParseAgents(text string) (AgentPlace, error) {
 		}
 		p.Count = count
 		return p, nil
-	case AgentsKube:
-		parts := kubeTarget.FindStringSubmatch(rest)
-		if parts == nil {
-			return p, fmt.Errorf("%q: expected kube://[NAMESPACE/]NAME:N, the name in lower-case letters, digits and hyphens, at most 45", text)
-		}
-		p.Namespace, p.Target = parts[1], parts[2]
-		if parts[3] != "" {
-			p.Count, _ = strconv.Atoi(parts[3]) // digits, and few
-		}
-		if p.Count < 1 || p.Count > trace.ProcessesMax {
-			return p, fmt.Errorf("%q: expected 1 to %d pods", text, trace.ProcessesMax)
-		}
-		return p, nil
+	case "kube":
+		return p, fmt.Errorf("%q: agents in pods join by themselves: apply the Job of docs/agents.md, and count on them with join:N", text)
 	case AgentsSSH:
 		target, isURL := strings.CutPrefix(rest, "//")
 		if !isURL || target == "" || strings.HasPrefix(target, "-") || strings.ContainsAny(target, " /\"'\\$`;|&<>") {

@@ -11,7 +11,7 @@
 //	clock.go    how far an agent's clock is from the conductor's, and how well that is known
 //	hub.go      the conductor's side: the NATS server, who has joined, who is lost
 //	launch.go   agents that the conductor starts
-//	ssh.go      those of other machines; kube.go: those in a cluster
+//	ssh.go      those of other machines; containers.go: those in containers
 //	worker.go   a worker of an agent, as the conductor sees it
 //	agent.go    the agent's side: joining, the lease, what it consents to
 //	hosted.go   a worker of an agent, as the agent sees it

@@ -36,9 +36,8 @@ type Options struct {
 	SSH          []string // the command of ssh, with options; none: ssh
 	SSHDirectory string   // where this program is copied to; "": in the user's home there
 
-	Kubectl []string // the command of kubectl, with options; none: kubectl
-	Docker  []string // that of docker, or of what takes its arguments; none: docker
-	Image   string   // of agents in containers and pods; "": DefaultImage
+	Docker []string // the command of docker, or of what takes its arguments; none: docker
+	Image  string   // of agents in containers; "": DefaultImage
 
 	Lease    time.Duration // 0: DefaultLease
 	Patience time.Duration // for all to join; 0: joinPatience
@@ -81,9 +80,6 @@ type Hub struct {
 	strangers map[string]*Agent // by ID
 	refusals  []string          // of agents that were turned away, and why
 	refused   map[string]uint64 // messages, by why
-	jobs      []Job             // of pods that are agents
-	applied   int               // of these
-	manifests []string          // of what is to be deleted at the end
 	changed   chan struct{}     // closed and made anew when someone joins or is lost
 	closing   bool
 }
@@ -144,14 +140,11 @@ func NewHub(o Options) (*Hub, error) {
 	h := &Hub{Options: o, strangers: map[string]*Agent{}, refused: map[string]uint64{},
 		changed: make(chan struct{}), begun: time.Now()}
 	for _, where := range o.Agents {
-		slots, job, err := slotsOf(where, len(h.slots))
+		slots, err := slotsOf(where, len(h.slots))
 		if err != nil {
 			return nil, err
 		}
 		h.slots = append(h.slots, slots...)
-		if job != nil {
-			h.jobs = append(h.jobs, *job)
-		}
 	}
 	if h.Server == "" {
 		if err := h.startServer(); err != nil {
@@ -195,9 +188,6 @@ func (h *Hub) Count() int { return len(h.slots) }
 // Gather launches the agents that are not there, waits until all have joined and their clocks are
 // known, and returns them in their order.
 func (h *Hub) Gather(ctx context.Context) ([]*Agent, error) {
-	if err := h.applyJobs(ctx); err != nil {
-		return nil, fmt.Errorf("starting agents in pods: %w", err)
-	}
 	for _, s := range h.slots {
 		if err := h.launch(s); err != nil {
 			return nil, fmt.Errorf("starting the agent %s: %w", s.name, err)
@@ -615,7 +605,6 @@ func (h *Hub) Close() {
 			s.child.end(byePatience)
 		}
 	}
-	h.deleteJobs()
 	if h.conn != nil {
 		h.conn.Close()
 	}

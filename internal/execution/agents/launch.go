@@ -52,15 +52,11 @@ func ServeInvited(ctx context.Context, in io.Reader, o AgentOptions) error {
 // launcher returns the command of an agent's process, and the server's URL as the agent reaches it.
 type launcher func(h *Hub) (command *exec.Cmd, server string, err error)
 
-// slotsOf returns the places that one of Options.Agents asks for, and the Job of those that are pods.
-// number is the first one's.
-func slotsOf(where string, number int) (slots []*slot, job *Job, err error) {
+// slotsOf returns the places that one of Options.Agents asks for. number is the first one's.
+func slotsOf(where string, number int) (slots []*slot, err error) {
 	place, err := experiment.ParseAgents(where)
 	if err != nil {
-		return nil, nil, fmt.Errorf("agents: %w", err)
-	}
-	if place.Scheme == experiment.AgentsKube {
-		job = &Job{Name: place.Target, Namespace: place.Namespace, Count: place.Count}
+		return nil, fmt.Errorf("agents: %w", err)
 	}
 	for i := range place.Count {
 		s := &slot{name: fmt.Sprintf("%s-%d", place.Scheme, number+i+1)}
@@ -74,7 +70,7 @@ func slotsOf(where string, number int) (slots []*slot, job *Job, err error) {
 		}
 		slots = append(slots, s)
 	}
-	return slots, job, nil
+	return slots, nil
 }
 
 func launchLocal(h *Hub) (*exec.Cmd, string, error) {

@@ -39,7 +39,7 @@ type File struct {
 	BusyMachine   BusyMachineForm `yaml:"busy_machine" jsonschema_description:"mark: a trial from which others took too much of the machine is not ranked. tell: it is, and the report says what was taken. Default: mark."`
 	Crash         CrashFile       `yaml:"crash" jsonschema_description:"Cut stores off before they are measured, so that tables say which classes are proved: kind, cuts, file_systems, mount_options. assay crash FILE makes the cuts alone. Default: they are not cut off."`
 	CPUs          CPUsFile        `yaml:"cpus" jsonschema_description:"CPUs of client and server. Default: the kernel places both."`
-	Agents        AgentsForm      `yaml:"agents" jsonschema_description:"Where agents are that do the measured phases: local:N, ssh://HOST, docker:N, kube://NAME:N, join:N, or a list; a list of numbers of local ones, or {places: …, numbers: […]}, is an axis; {NAME: places, …} for groups. Default: none, this machine does."`
+	Agents        AgentsForm      `yaml:"agents" jsonschema_description:"Where agents are that do the measured phases: local:N, ssh://HOST, docker:N, join:N, or a list; a list of numbers of local ones, or {places: …, numbers: […]}, is an axis; {NAME: places, …} for groups. Default: none, this machine does."`
 	Sample        SampleForm      `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
 	StepTimeout   DurationForm    `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
 
