@@ -1,6 +1,7 @@
 /* Berkeley DB 5.3: B-tree and hash in a transactional environment: page locks, a cache of pages, a
  * write-ahead log. */
 #include <db.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,35 +17,43 @@ static const struct assay_durability_claim durability[] = {
     {0, NULL},
 };
 
-static const struct assay_option options[] = {
-    {"cache_bytes", "bytes", "256KiB", "set_cachesize, at least 20KiB; rounded up: the library adds a quarter below 500 MB, and whole pages", NULL, "log 1MiB 1GiB"},
-    {"page_bytes", "bytes", "0", "set_pagesize, of a new file; 0, the default: in D3 512, and else the filesystem's block, at most 16 KiB", NULL},
-    {"log_buffer_bytes", "bytes", "0", "set_lg_bsize; 0, the default: 32000", NULL},
-    {"log_file_bytes", "bytes", "0", "set_lg_max, above log_buffer_bytes; 0, the default: 10MiB", NULL},
-    {"locks_max", "int", "0", "set_lk_max_locks and set_lk_max_objects; 0, the default: 1000 at first", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+#define OPTIONS \
+    {"cache_bytes", "bytes", "256KiB", "set_cachesize, at least 20KiB; rounded up: the library adds a quarter below 500 MB, and whole pages", NULL, "log 1MiB 1GiB"}, \
+    {"page_bytes", "bytes", "0", "set_pagesize, of a new file; 0, the default: in D3 512, and else the filesystem's block, at most 16 KiB", NULL}, \
+    {"log_buffer_bytes", "bytes", "0", "set_lg_bsize; 0, the default: 32000", NULL}, \
+    {"log_file_bytes", "bytes", "0", "set_lg_max, above log_buffer_bytes; 0, the default: 10MiB", NULL}, \
+    {"locks_max", "int", "0", "set_lk_max_locks and set_lk_max_objects; 0, the default: 1000 at first", NULL}
+static const struct assay_option btree_options[] = {
+    OPTIONS,
+    {"serial_writes", "bool", "true",
+     "one write at a time. false: as the library lets them; then its tree loses track of a record among some 10^5 that threads put at once: a cursor finds it, a get does not",
+     NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };
+static const struct assay_option hash_options[] = {OPTIONS, {NULL, NULL, NULL, NULL, NULL, NULL}};
 
 enum { SECTOR_BYTES = 512 }; /* what a disk writes whole: the log does not repair a page that was torn */
 enum { LOG_BUFFER_BYTES = 32000, LOG_FILE_BYTES = 10 << 20 };         /* the library's own */
 enum { KEY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1 << 30 }; /* the library takes 4 GB: held well below */
 
-#define DESCRIPTION(engine, text)                                                                                        \
+#define DESCRIPTION(engine, text, its_options)                                                                                        \
     {.name = engine, .summary = text, .library = "db-5.3", .licence = "Sleepycat", .kind = "embedded", .durability = durability, \
-     .options = options, .handles_shareable = true, .batch_atomic = true, .write_conflicts = true,                       \
+     .options = its_options, .handles_shareable = true, .batch_atomic = true, .write_conflicts = true,                       \
      .key_bytes_max = KEY_BYTES_MAX, .value_bytes_max = VALUE_BYTES_MAX,                                                  \
      .fixed_disk_bytes = 224 << 10, /* the environment and its log, whose file of 10 MiB is sparse */                        \
      .note = "writers that wait for each other's pages in a circle are found, and one of them fails: it is counted as a conflict, for " \
              "nothing was done, and never tried again"}
 
 static const struct assay_description btree_description =
-    DESCRIPTION("berkeleydb-btree", "B-tree with page locks, a page cache and a write-ahead log");
+    DESCRIPTION("berkeleydb-btree", "B-tree with page locks, a page cache and a write-ahead log", btree_options);
 static const struct assay_description hash_description =
-    DESCRIPTION("berkeleydb-hash", "extended linear hash with page locks, a page cache and a write-ahead log");
+    DESCRIPTION("berkeleydb-hash", "extended linear hash with page locks, a page cache and a write-ahead log", hash_options);
 
 struct assay_store {
     DB_ENV *env;
     DB *db;
+    bool serial; /* writes take turns */
+    pthread_mutex_t turn;
 };
 
 static const char *version(void) {
@@ -109,6 +118,8 @@ static enum assay_status open_type(const struct assay_config *config, DBTYPE typ
     struct assay_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return assay_fail(error, "no memory for a store");
+    store->serial = type == DB_BTREE && assay_option_bool(config->options, "serial_writes");
+    pthread_mutex_init(&store->turn, NULL);
     uint32_t flags = DB_CREATE | DB_INIT_TXN | DB_INIT_LOG | DB_INIT_LOCK | DB_INIT_MPOOL | DB_RECOVER | DB_THREAD;
     int code = db_env_create(&store->env, 0);
     if (code == 0 && (code = set_environment(store->env, config)) == 0 &&
@@ -125,6 +136,7 @@ static enum assay_status open_type(const struct assay_config *config, DBTYPE typ
             store->db->close(store->db, 0);
         if (store->env != NULL)
             store->env->close(store->env, 0);
+        pthread_mutex_destroy(&store->turn);
         free(store);
         return status;
     }
@@ -138,6 +150,12 @@ static enum assay_status open_btree(const struct assay_config *config, struct as
 
 static enum assay_status open_hash(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
     return open_type(config, DB_HASH, out, error);
+}
+
+static DBTYPE type_of(struct assay_store *store) {
+    DBTYPE type = DB_UNKNOWN;
+    (void)store->db->get_type(store->db, &type);
+    return type;
 }
 
 static void settings(struct assay_store *store, struct assay_sink *sink) {
@@ -160,10 +178,13 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
     }
     if (store->db->get_pagesize(store->db, &value) == 0)
         assay_setting(sink, "pagesize", "%u", value);
+    if (type_of(store) == DB_BTREE)
+        assay_setting(sink, "serial_writes", "%s", store->serial ? "true" : "false");
 }
 
 static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
     int code = store->db->close(store->db, 0), environment = store->env->close(store->env, 0);
+    pthread_mutex_destroy(&store->turn);
     free(store);
     return failed(code != 0 ? code : environment, error);
 }
@@ -181,6 +202,18 @@ static enum assay_status handle_close(struct assay_handle *handle, struct assay_
 }
 
 static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
+
+/* A write's turn begins, where writes take turns, and ends. A reader needs none. */
+static void begin_turn(struct assay_store *store) {
+    if (store->serial)
+        pthread_mutex_lock(&store->turn);
+}
+
+static enum assay_status end_turn(struct assay_store *store, enum assay_status status) {
+    if (store->serial)
+        pthread_mutex_unlock(&store->turn);
+    return status;
+}
 
 static DBT dbt_of(struct assay_bytes bytes) {
     return (DBT){.data = (void *)(uintptr_t)(bytes.data != NULL ? bytes.data : ""), .size = (uint32_t)bytes.length};
@@ -218,12 +251,16 @@ static enum assay_status put_with(struct assay_handle *handle, DB_TXN *txn, stru
 
 static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                              struct assay_error *error) {
-    return put_with(handle, NULL, key, value, 0, error);
+    struct assay_store *store = store_of(handle);
+    begin_turn(store);
+    return end_turn(store, put_with(handle, NULL, key, value, 0, error));
 }
 
 static enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                              struct assay_error *error) {
-    return put_with(handle, NULL, key, value, DB_NOOVERWRITE, error);
+    struct assay_store *store = store_of(handle);
+    begin_turn(store);
+    return end_turn(store, put_with(handle, NULL, key, value, DB_NOOVERWRITE, error));
 }
 
 static enum assay_status remove_with(struct assay_handle *handle, DB_TXN *txn, struct assay_bytes key, struct assay_error *error) {
@@ -233,11 +270,13 @@ static enum assay_status remove_with(struct assay_handle *handle, DB_TXN *txn, s
 }
 
 static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
-    return remove_with(handle, NULL, key, error);
+    struct assay_store *store = store_of(handle);
+    begin_turn(store);
+    return end_turn(store, remove_with(handle, NULL, key, error));
 }
 
-static enum assay_status batch(struct assay_handle *handle, const struct assay_write *writes, size_t count,
-                               struct assay_error *error) {
+static enum assay_status write_all(struct assay_handle *handle, const struct assay_write *writes, size_t count,
+                                   struct assay_error *error) {
     struct assay_store *store = store_of(handle);
     DB_TXN *txn;
     int code = store->env->txn_begin(store->env, NULL, &txn, 0);
@@ -254,6 +293,13 @@ static enum assay_status batch(struct assay_handle *handle, const struct assay_w
         return failed(txn->commit(txn, 0), error);
     txn->abort(txn); /* why it is aborted says more */
     return status;
+}
+
+static enum assay_status batch(struct assay_handle *handle, const struct assay_write *writes, size_t count,
+                               struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    begin_turn(store);
+    return end_turn(store, write_all(handle, writes, count, error));
 }
 
 static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
