@@ -18,7 +18,7 @@ import (
 var shownPages = map[string][]string{
 	"README.md":                 {"before", "after", "DIR", "series.csv", "requests.csv", ".git"},
 	"docs/tutorial.md":          nil,
-	"docs/cookbook.md":          {"before", "after", "DIR"},
+	"docs/cookbook.md":          {"before", "after", "DIR", "requests.csv", "gate.yaml", ".git"},
 	"docs/analyze.md":           {"rates.csv", "results/put-get"},
 	"docs/history.md":           {"gate.yaml", ".git"},
 	"docs/result.md":            {"assay-put-get"},
