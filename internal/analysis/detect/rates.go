@@ -182,9 +182,18 @@ func detectNoise(run *record.Run, tables []*facts.Table) []finding.Finding {
 		noisy := finding.NoisyParams{Arms: facts.DistinctWords(arms), Tables: len(apart), Of: len(pairs), ByTable: each,
 			Widen: math.Sqrt(pooled.Widen())}
 		for _, t := range pairs {
-			if t.Detectable > 1 && (noisy.Hidden == nil || t.Detectable > *noisy.Hidden) {
+			if t.Detectable <= 1 {
+				continue
+			}
+			if noisy.Hidden == nil || t.Detectable > *noisy.Hidden {
 				noisy.Hidden = &t.Detectable
 			}
+			if noisy.HiddenLeast == nil || t.Detectable < *noisy.HiddenLeast {
+				noisy.HiddenLeast = &t.Detectable
+			}
+		}
+		if noisy.Hidden != nil && format.Factor(*noisy.Hidden) == format.Factor(*noisy.HiddenLeast) {
+			noisy.HiddenLeast = nil
 		}
 		m = finding.New(noisy)
 	}

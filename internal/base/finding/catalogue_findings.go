@@ -399,12 +399,12 @@ var _ = register(
 	Entry{Example: SeenSlowOpenParams{Seconds: 4.1}, Says: `{{seconds .seconds}} to open`},
 	Entry{Example: SeenPausesParams{Operations: 80, PauseNS: 300e6, MedianNS: 20e3, Share: 0.1},
 		Says: `{{plural .operations "operation" ""}} of {{latency .pause_ns}} in the mean, {{percent .share}} of the time, at a median of {{latency .median_ns}}`},
-	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8, Hidden: Known(1.9),
+	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8, HiddenLeast: Known(1.2), Hidden: Known(1.9),
 		ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
 		Also: []Parameters{NoisyParams{Arms: []string{"pebble"}, Of: 4, Widen: 1.3}},
 		Says: `{{list .arms}} {{agree .arms "differs" "differ"}} significantly from {{agree .arms "itself" "themselves"}} over {{plural .of "table" ""}}` +
 			`{{if .tables}}: by {{list .by_table}}{{end}}. All intervals are {{factor .widen}} wider than the residuals say` +
-			`{{if has .hidden}}: differences below {{factor .hidden}} may not be shown{{end}}.`,
+			`{{if has .hidden}}: differences below {{if has .hidden_least}}{{factor .hidden_least}} to {{factor .hidden}}, by table,{{else}}{{factor .hidden}}{{end}} may not be shown{{end}}.`,
 		Remedy: "use a quieter machine, or more and longer blocks"},
 	Entry{Example: NoiseParams{Arms: []string{"bbolt"}, Least: 0.11, Most: 0.13, Judged: true}, Severity: Notice,
 		Says: `Noise: {{if ne (percent .least) (percent .most)}}{{percent .least}} to {{end}}{{percent .most}} ` +
@@ -541,11 +541,12 @@ type SeenPausesParams struct {
 func (SeenPausesParams) code() Code { return SeenPauses }
 
 type NoisyParams struct {
-	Arms       []string
-	Tables, Of int
-	ByTable    []string
-	Widen      float64
-	Hidden     *float64 // the factor that a difference in the least certain table must have to be found; nil: unknown
+	Arms        []string
+	Tables, Of  int
+	ByTable     []string
+	Widen       float64
+	HiddenLeast *float64 `param:"omitempty"` // the same in the most certain table; nil: it is the same
+	Hidden      *float64 // the factor that a difference in the least certain table must have to be found; nil: unknown
 }
 
 func (NoisyParams) code() Code { return Noisy }

@@ -221,7 +221,7 @@ var _ = register(
 	Entry{Example: MarkStealParams{Least: 0.1, Most: 0.1}, Fault: FaultForeign,
 		Says: `{{if has .phase}}{{.phase}}: {{end}}the hypervisor took {{shares .least .most}} of the CPU time`},
 	Entry{Example: MarkForeignParams{Least: 0.35, Most: 0.65}, Fault: FaultForeign,
-		Says: `{{if has .phase}}{{.phase}}: {{end}}other processes took {{shares .least .most}} of the CPU time`},
+		Says: `{{if has .phase}}{{.phase}}: {{end}}other processes took {{shares .least .most}} of the CPU time that it could use`},
 	Entry{Example: MarkQuotaParams{Group: "/box", Periods: 2, HeldS: 0.1, Seconds: 0.2}, Fault: FaultThrottled,
 		Says: `{{if has .phase}}{{.phase}}: {{end}}the CPU quota of {{.group}} was used up in {{plural .periods "period" ""}} and stopped threads for {{seconds .held_s}} of CPU time in {{seconds .seconds}}`},
 	Entry{Example: MarkHeatParams{HeldS: 0.05, Seconds: 0.2}, Fault: FaultThrottled,

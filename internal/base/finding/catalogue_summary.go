@@ -10,8 +10,9 @@ var _ = register(
 
 	Entry{Example: NoFigureParams{Failed: true}, Says: `{{if .failed}}failed{{else}}no figure{{end}}`},
 	Entry{Example: SectionParams{Code: SectionRefused, Arms: []string{"badger", "bbolt"}},
-		Also: []Parameters{SectionParams{Code: SectionRefused, Arms: []string{"redis"}, Said: "redis at 127.0.0.1:6379 is a replica: it takes no writes"}},
-		Says: `{{if .said}}Refused: {{join .arms}} ({{clean .said}}).{{else}}Not supported: {{join .arms}}.{{end}}`},
+		Also: []Parameters{SectionParams{Code: SectionRefused, Arms: []string{"redis"}, Said: "redis at 127.0.0.1:6379 is a replica: it takes no writes"},
+			SectionParams{Code: SectionRefused, Arms: []string{"memcached"}, Reason: "memcached can't store binary keys: set keys: {format: decimal}"}},
+		Says: `{{if .said}}Refused: {{join .arms}} ({{clean .said}}).{{else}}Not supported: {{join .arms}}{{if .reason}} ({{clean .reason}}){{end}}.{{end}}`},
 	Entry{Example: SectionParams{Code: SectionNoFigure, Arms: []string{"sqlite"}, Why: New(NoRankParams{Code: NoTrialEnded})},
 		Also: []Parameters{SectionParams{Code: SectionNoFigure, Arms: []string{"redis"}, Why: New(CauseParams{Code: CauseStore}), Said: "NOAUTH Authentication required."}},
 		Says: `No figure: {{join .arms}} ({{clean (say .why)}}{{if .said}}: {{clean .said}}{{end}}).`},
@@ -110,11 +111,13 @@ func (p NextParams) code() Code { return p.Code }
 // SectionParams are of what stands below a grid: arms without a figure, and cells in which nothing
 // else leads.
 type SectionParams struct {
-	Code  Code     `param:"-"`
-	Arms  []string `param:"omitempty"`
-	Why   Message  `param:"omitempty"`
-	Said  string   `param:"omitempty"` // by the store, of a trial that was begun
-	Cells int      `param:"omitempty"`
+	Code Code     `param:"-"`
+	Arms []string `param:"omitempty"`
+	Why  Message  `param:"omitempty"`
+	Said string   `param:"omitempty"` // by the store, of a trial that was begun
+	// Reason is why no trial was begun, unless the class is: a table's title says that.
+	Reason string `param:"omitempty"`
+	Cells  int    `param:"omitempty"`
 }
 
 func (p SectionParams) code() Code { return p.Code }

@@ -14,7 +14,7 @@ func TestMark_of_an_older_run_is_read_under_its_present_code(t *testing.T) {
 		`{"code":"readback-lost","phase":"final check","params":{"count":2,"of":100}}`: {
 			MarkReadbackLost, "2 of 100 records read back at the end were gone, though their writes were acknowledged"},
 		`{"code":"cpu-foreign","params":{"least":0.35,"most":0.65}}`: {
-			MarkForeign, "other processes took 35 to 65 % of the CPU time"},
+			MarkForeign, "other processes took 35 to 65 % of the CPU time that it could use"},
 		`{"code":"lost-values","params":{"kind":"readback","count":2,"of":100}}`: {
 			MarkReadbackLost, "2 of 100 records read back at the end were gone, though their writes were acknowledged"},
 	} {

@@ -32,6 +32,9 @@ type Trial struct {
 	// and shown as such.
 	Skip   map[string]string `json:"skip,omitempty"`
 	Refuse string            `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped
+	// RefusedBy is the field of the experiment file that asks too much: "durability", "keys". "": of no refusal,
+	// or of an older run.
+	RefusedBy string `json:"refused_by,omitempty"`
 }
 
 // Slot is what the tries of one trial have in common: an arm's place in a block.

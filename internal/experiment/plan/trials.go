@@ -105,7 +105,7 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 			t.Role = Ceiling // a null driver that the file lists is no store either
 		}
 		if refusal := e.Refusal(i, cell); refusal != nil {
-			t.Refuse = refusal.Reason
+			t.Refuse, t.RefusedBy = refusal.Reason, refusal.Field
 			cannot = append(cannot, t)
 			continue
 		}
@@ -130,7 +130,7 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 		}
 		t := Trial{Arm: null.Name, Role: Ceiling, Store: -1, Cell: cell}
 		if refusal := e.RefusalOf(null, cell); refusal != nil {
-			t.Refuse = refusal.Reason
+			t.Refuse, t.RefusedBy = refusal.Reason, refusal.Field
 			cannot = append(cannot, t)
 			continue
 		}

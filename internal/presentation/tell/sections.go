@@ -361,15 +361,15 @@ func missingOf(tables []*facts.Table) (messages []finding.Message) {
 		p := finding.SectionParams{Code: finding.SectionNoFigure, Said: saidBy(r)}
 		switch {
 		case r.Standing == facts.Refused || r.Standing == facts.LeftOut:
-			p.Code = finding.SectionRefused
+			p.Code, p.Reason = finding.SectionRefused, refusedFor(r)
 		case len(r.Reasons) > 0:
 			p.Why = detect.ReasonMessage(r.Reasons[0])
 		default:
 			p.Why = detect.ReasonMessage(facts.Reason{Kind: facts.ReasonNoTrialEnded})
 		}
 		same := func(other finding.SectionParams) bool {
-			return other.Code == p.Code && other.Said == p.Said && (p.Code == finding.SectionRefused ||
-				finding.Text(other.Why) == finding.Text(p.Why))
+			return other.Code == p.Code && other.Said == p.Said && other.Reason == p.Reason &&
+				(p.Code == finding.SectionRefused || finding.Text(other.Why) == finding.Text(p.Why))
 		}
 		at := slices.IndexFunc(missing, same)
 		if at < 0 {
@@ -385,6 +385,16 @@ func missingOf(tables []*facts.Table) (messages []finding.Message) {
 		}
 	}
 	return messages
+}
+
+// refusedFor is why a store can't do what the experiment asks; "": it is the class, or is not known.
+func refusedFor(r *facts.Row) string {
+	for _, o := range r.Trials {
+		if by := o.Planned.RefusedBy; by != "" && by != "durability" {
+			return o.Planned.Refuse
+		}
+	}
+	return ""
 }
 
 // saidBy is what a store said where its trials were begun and ended without a figure; "": none was
