@@ -39,8 +39,9 @@ func detectBusyMachine(run *record.Run, tables []*facts.Table) []finding.Finding
 			evidence = append(evidence, seenIn(o, finding.New(seen)))
 		}
 		m := o.Phase.Machine
-		if least, is := above(m.Foreign, foreignNoticed); is {
-			note(&p.Foreign, least, finding.MarkForeignParams{Least: least, Most: m.Foreign.Most, Phase: t.Phase})
+		taken := m.Taken()
+		if least, is := above(taken, foreignNoticed); is {
+			note(&p.Foreign, least, finding.MarkForeignParams{Least: least, Most: taken.Most, Phase: t.Phase})
 		}
 		if least, is := above(m.Steal, stealNoticed); is {
 			note(&p.Steal, least, finding.MarkStealParams{Least: least, Most: m.Steal.Most, Phase: t.Phase})

@@ -38,7 +38,8 @@ func kernelTickSeconds() float64 {
 // whichever of them the cut fell on. So, with a clock tick of 10 ms and a kernel tick of 1 to 10
 // ms:
 //
-//   - idle, iowait and steal are cut off to clock ticks, each once for the whole machine: 3 clock ticks;
+//   - idle, iowait and steal are cut off to clock ticks, each once for the whole machine, or once for each
+//     CPU where the trial may use but some: 3 clock ticks for each such part;
 //
 // - the trial's CPU time is the sum of k numbers cut off to clock ticks: user and system of each of
 // its processes and, but for the conductor,
@@ -64,12 +65,12 @@ func foreignBounds(earlier, now *machineTime, seconds, kernelTick float64) *Boun
 	trial := now.trial - earlier.trial
 	left := whole - (now.idle - earlier.idle) - (now.waited - earlier.waited) - (now.steal - earlier.steal) - trial
 	counted := now.busy - earlier.busy - trial
-	off := clockTickSeconds*float64(3+max(now.cut, earlier.cut)) + 2*n*kernelTick + n*(earlier.took+now.took)
+	off := clockTickSeconds*float64(3*now.parts+max(now.cut, earlier.cut)) + 2*n*kernelTick + n*(earlier.took+now.took)
 	return &Bounds{Least: share(min(left, counted)-off, whole), Most: share(max(left, counted)+off, whole)}
 }
 
 // stealBounds does the same for what the hypervisor took. The number is cut off to clock ticks
-// once, and a CPU tells of it at its next kernel tick. A stretch that began before the first
+// once for each part, and a CPU tells of it at its next kernel tick. A stretch that began before the first
 // reading counts in full when it ends.
 func stealBounds(earlier, now *machineTime, seconds, kernelTick float64) *Bounds {
 	n := float64(now.cpus)
@@ -77,6 +78,6 @@ func stealBounds(earlier, now *machineTime, seconds, kernelTick float64) *Bounds
 	if now.cpus == 0 || now.cpus != earlier.cpus || seconds <= 0 {
 		return nil
 	}
-	stolen, off := now.steal-earlier.steal, clockTickSeconds+n*kernelTick+n*(earlier.took+now.took)
+	stolen, off := now.steal-earlier.steal, clockTickSeconds*float64(now.parts)+n*kernelTick+n*(earlier.took+now.took)
 	return &Bounds{Least: share(stolen-off, whole), Most: share(stolen+off, whole)}
 }

@@ -3,6 +3,8 @@ package host
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,11 +68,64 @@ func TestBoundsOfAShortPhase(t *testing.T) {
 	}
 }
 
+// A trial that may use CPUs 1 and 3 of four is not disturbed by what others do on 0 and 2.
+func TestForeignLoadIsOfTheCPUsThatTheTrialMayUse(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		cpus    []int
+		foreign float64
+		of      int
+	}{{"all", nil, 0.5, 4}, {"its own", []int{1, 3}, 0, 2}, {"the others'", []int{0, 2}, 1, 2}, {"more than there are", []int{0, 1, 2, 3, 4}, 0.5, 4}} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			s := m.sampler()
+			s.cpus = c.cpus
+			tick := func(n int) { // CPUs 0 and 2 are busy, 1 and 3 idle
+				m.cpuTicks(0, 2*n, 2*n, 0, 0)
+				m.write("stat", fmt.Sprintf("cpu  %d 0 0 %d 0 0 0 0 0 0\ncpu0 %d 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 %d 0 0 0 0 0 0\n"+
+					"cpu2 %d 0 0 0 0 0 0 0 0 0\ncpu3 0 0 0 %d 0 0 0 0 0 0\nctxt 1\nbtime 1\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n",
+					2*n, 2*n, n, n, n, n))
+			}
+			tick(1000)
+			before := s.Sample()
+			tick(2000)
+			after := s.Sample()
+			after.At = before.At.Add(10 * time.Second)
+			before.machine.took, after.machine.took = 0, 0
+			i := after.Since(before)
+			if i.CPUs != c.of || i.Foreign == nil || math.Abs(*i.Foreign-c.foreign) > 1e-9 {
+				t.Fatalf("%d CPUs, foreign %v, want %d and %v", i.CPUs, i.Foreign, c.of, c.foreign)
+			}
+			if b := i.ForeignWithin; b.Least > c.foreign || b.Most < c.foreign || b.Most-b.Least > 0.05 {
+				t.Errorf("bounds %+v do not hold %v closely", b, c.foreign)
+			}
+		})
+	}
+}
+
+func TestCoresOfCPUs(t *testing.T) {
+	m := newMachine(t)
+	for cpu, siblings := range []string{"0,2", "1,3", "0,2", "1,3"} {
+		directory := filepath.Join(m.sys, fmt.Sprintf("devices/system/cpu/cpu%d/topology", cpu))
+		if err := os.MkdirAll(directory, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(directory, "thread_siblings_list"), []byte(siblings+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, cpus := range map[int][]int{0: nil, 1: {0, 2}, 2: {0, 1, 2, 3}, 3: {0, 1, 9}} {
+		if got := cores(m.roots, cpus); got != want {
+			t.Errorf("%v are threads of %d cores, want %d", cpus, got, want)
+		}
+	}
+}
+
 // What a slow reading took widens the bounds, and so do a server's processes.
 func TestBoundsGrowWithWhatIsNotKnown(t *testing.T) {
 	of := func(cut int, took float64) *Bounds {
-		return foreignBounds(&machineTime{cpus: 4, cut: cut, took: took}, &machineTime{cpus: 4, cut: cut,
-			took: took, busy: 0.4, idle: 0.4}, 0.2, 0.004)
+		return foreignBounds(&machineTime{cpus: 4, parts: 1, cut: cut, took: took}, &machineTime{cpus: 4, parts: 1,
+			cut: cut, took: took, busy: 0.4, idle: 0.4}, 0.2, 0.004)
 	}
 	least := of(6, 0).Least
 	if slow := of(6, 0.01).Least; math.Abs(least-slow-0.1) > 1e-9 {

@@ -37,11 +37,13 @@ const (
 
 // NewRest watches the machine and the device of a directory; "": no device.
 func NewRest(directory string) *Rest {
-	return newRest(kernelRoots, directory)
+	s := newSampler(kernelRoots, directory, os.Getpid())
+	s.cpus = OwnCPUs()
+	return newRest(s)
 }
 
-func newRest(r roots, directory string) *Rest {
-	rest := &Rest{sampler: newSampler(r, directory, os.Getpid())}
+func newRest(s *Sampler) *Rest {
+	rest := &Rest{sampler: s}
 	rest.Look()
 	return rest
 }

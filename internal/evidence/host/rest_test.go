@@ -39,7 +39,7 @@ func TestRest_reads_the_kernels_files(t *testing.T) {
 		}
 	}
 	write("MemTotal: 1000 kB\nDirty: 24 kB\nWriteback: 8 kB\n")
-	rest := newRest(r, "")
+	rest := newRest(newSampler(r, "", os.Getpid()))
 	if left := rest.Look(); left.DirtyBytes == nil || *left.DirtyBytes != 32<<10 || left.Queue != nil ||
 		left.CPU != nil {
 		t.Errorf("%+v", left)

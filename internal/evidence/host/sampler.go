@@ -36,9 +36,10 @@ type machineTime struct {
 	waited           float64 // idle, while something waited for the disk
 	trial            float64 // used by the worker, the conductor and the trial's other processes
 
-	cpus int     // that these times are of
-	cut  int     // numbers that trial is the sum of, each cut off to clock ticks
-	took float64 // seconds from the reading's begin to its end
+	cpus  int     // that these times are of
+	parts int     // that each of the first three lines is the sum of, each cut off to clock ticks
+	cut   int     // numbers that trial is the sum of, each cut off to clock ticks
+	took  float64 // seconds from the reading's begin to its end
 }
 
 // Interval is what happened between two readings. A nil pointer: not measured in both.
@@ -53,10 +54,11 @@ type Interval struct {
 	ServerHostWriteBytes *uint64
 	ServerHostReadBytes  *uint64
 
-	Steal         *float64 // share (0 to 1) of the machine's CPU time that the hypervisor took
-	Foreign       *float64 // share (0 to 1) of the machine's CPU time that processes used which are not this trial's
+	Steal         *float64 // share (0 to 1) of the CPUs' time that the hypervisor took
+	Foreign       *float64 // share (0 to 1) of the CPUs' time that processes used which are not this trial's
 	StealWithin   *Bounds  // what Steal can have been
 	ForeignWithin *Bounds  // what Foreign can have been
+	CPUs          int      // that those four are shares of: those which the trial's processes may use; 0: not known
 }
 
 // Since returns what happened from an earlier reading of the same sampler to this one. The kernel
@@ -84,7 +86,7 @@ func (u Usage) Since(earlier Usage) Interval {
 	}
 	steal := share(u.machine.steal-earlier.machine.steal, all)
 	foreign := share((u.machine.busy-earlier.machine.busy)-(u.machine.trial-earlier.machine.trial), all)
-	i.Steal, i.Foreign = &steal, &foreign
+	i.Steal, i.Foreign, i.CPUs = &steal, &foreign, u.machine.cpus
 	i.StealWithin = stealBounds(earlier.machine, u.machine, i.Seconds, u.kernelTick)
 	i.ForeignWithin = foreignBounds(earlier.machine, u.machine, i.Seconds, u.kernelTick)
 	return i
@@ -117,6 +119,8 @@ type Sampler struct {
 
 	kernelTick float64 // seconds
 
+	cpus []int // that the trial's processes may use; nil: all of the machine
+
 	writesIgnored bool
 
 	roots     roots
@@ -141,7 +145,9 @@ const treeRarity = 200
 // store's files stand; "" if they can't be seen. The calling process belongs to the trial as well,
 // and so do servers: see [Sampler.WatchServers].
 func NewSampler(directory string, pids ...int) *Sampler {
-	return newSampler(kernelRoots, directory, pids...)
+	s := newSampler(kernelRoots, directory, pids...)
+	s.cpus = OwnCPUs()
+	return s
 }
 
 func newSampler(r roots, directory string, pids ...int) *Sampler {
@@ -153,6 +159,10 @@ func newSampler(r roots, directory string, pids ...int) *Sampler {
 	}
 	return s
 }
+
+// Within says which CPUs the trial's processes may use, where those are fewer than the calling process may
+// use. What others use of the rest takes nothing from the trial.
+func (s *Sampler) Within(cpus []int) { s.cpus = cpus }
 
 // WatchLimit makes the series of a memory limit part of [Sampler.Resources].
 func (s *Sampler) WatchLimit(g *MemoryGroup) { s.telemetry.group = g }
@@ -217,11 +227,8 @@ func (s *Sampler) processes(u *Usage) {
 	if err != nil || !worker.found {
 		return
 	}
-	t := stat.CPUTotal
-	// Guest time is in User already.
-	m := machineTime{idle: t.Idle, waited: t.Iowait, cpus: len(stat.CPU),
-		busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
-	m.all = m.busy + t.Idle + t.Iowait + t.Steal
+	m := timeOf(stat, s.cpus)
+	m.trial = worker.cpuSeconds
 	const own, withChildren = 2, 4 // user and system, and the same of children
 	// Not what ran below the conductor: the worker does, and would count twice once it is waited
 	// for.
@@ -231,6 +238,28 @@ func (s *Sampler) processes(u *Usage) {
 	m.cut += withChildren * serverProcesses
 	m.took = time.Since(u.At).Seconds()
 	u.machine = &m
+}
+
+// timeOf sums over some CPUs; nil, or as many as there are: the machine's own sum, which is cut off but once.
+func timeOf(stat procfs.Stat, cpus []int) (m machineTime) {
+	times := []procfs.CPUStat{stat.CPUTotal}
+	m.cpus = len(stat.CPU)
+	if cpus != nil && len(cpus) < m.cpus {
+		times = nil
+		for _, cpu := range cpus {
+			if of, is := stat.CPU[int64(cpu)]; is {
+				times = append(times, of)
+			}
+		}
+		m.cpus = len(times)
+	}
+	m.parts = len(times)
+	for _, t := range times { // guest time is in User already
+		m.idle, m.waited, m.steal = m.idle+t.Idle, m.waited+t.Iowait, m.steal+t.Steal
+		m.busy += t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ
+	}
+	m.all = m.busy + m.idle + m.waited + m.steal
+	return m
 }
 
 // processUse is summed over processes. What an ended child had used is with its parent as soon as

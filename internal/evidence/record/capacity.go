@@ -72,7 +72,7 @@ func (s *CapacityStep) NoteMachine(p *Phase) {
 	if m == nil {
 		return
 	}
-	for _, taken := range []*host.Bounds{m.Foreign, m.Steal} {
+	for _, taken := range []*host.Bounds{m.Taken(), m.Steal} {
 		if taken != nil {
 			s.Taken += max(taken.Least, 0)
 		}
@@ -244,7 +244,7 @@ func sumMachine(a, b *Machine) *Machine {
 		return b
 	}
 	sum := *a
-	sum.Seconds = a.Seconds + b.Seconds
+	sum.Seconds, sum.Spare = a.Seconds+b.Seconds, min(a.Spare, b.Spare)
 	bounds := func(x, y *host.Bounds) *host.Bounds {
 		if x == nil || y == nil || sum.Seconds == 0 {
 			return nil

@@ -1,14 +1,16 @@
 package record
 
 import (
+	"math"
+
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 )
 
 // Thresholds of marks. What is below them is still shown, and may be a finding.
 const (
-	// TakenShareMax: of the machine's CPU time, what other processes or the hypervisor took. Up to here it is noise
-	// like any other, which the blocks show (docs/error-rates.md: "hypervisor takes").
+	// TakenShareMax: of the CPUs that a phase could use, what other processes or the hypervisor took. Up to here it
+	// is noise like any other, which the blocks show (docs/error-rates.md: "hypervisor takes").
 	TakenShareMax = 0.25
 	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in
 	// its p99.
@@ -26,8 +28,8 @@ func (p *Phase) machineMarks() (marks []finding.Mark) {
 	if m.Steal != nil && m.Steal.Least > TakenShareMax {
 		mark(finding.MarkStealParams{Least: m.Steal.Least, Most: m.Steal.Most})
 	}
-	if m.Foreign != nil && m.Foreign.Least > TakenShareMax {
-		mark(finding.MarkForeignParams{Least: m.Foreign.Least, Most: m.Foreign.Most})
+	if taken := m.Taken(); taken != nil && taken.Least > TakenShareMax {
+		mark(finding.MarkForeignParams{Least: taken.Least, Most: taken.Most})
 	}
 	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {
 		mark(finding.MarkQuotaParams{Group: m.QuotaGroup, Periods: *m.QuotaPeriods, HeldS: *m.QuotaSeconds,
@@ -37,6 +39,30 @@ func (p *Phase) machineMarks() (marks []finding.Mark) {
 		mark(finding.MarkHeatParams{HeldS: *m.HeatSeconds, Seconds: m.Seconds})
 	}
 	return marks
+}
+
+// Taken is what other processes took of the CPUs that the phase could use, as a share (0 to 1): what they used
+// beyond the spare ones. Where none is spare, it is Foreign. nil: not known.
+func (m *Machine) Taken() *host.Bounds {
+	if m.Foreign == nil || m.Spare <= 0 || m.Spare >= m.CPUs {
+		return m.Foreign
+	}
+	spare, cpus := float64(m.Spare), float64(m.CPUs)
+	of := func(share float64) float64 { return max(share*cpus-spare, 0) / (cpus - spare) }
+	return &host.Bounds{Least: of(m.Foreign.Least), Most: of(m.Foreign.Most)}
+}
+
+// SpareCPUs is how many of some CPUs a phase had no use for, so that others may use as many and take nothing
+// from it: cores that are left where its threads, a server's as many, what its processes used on average
+// (cpuSeconds in a phase of so many seconds), and one for work in the background have one each.
+func SpareCPUs(cores, threads int, server bool, cpuSeconds, seconds float64) int {
+	if server {
+		threads *= 2
+	}
+	if seconds > 0 {
+		threads = max(threads, int(math.Ceil(cpuSeconds/seconds)))
+	}
+	return max(cores-threads-1, 0)
 }
 
 // stopMarks returns a mark for each way in which a phase was stopped, on each machine.

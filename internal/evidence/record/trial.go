@@ -610,11 +610,12 @@ type Syncs struct {
 type Machine struct {
 	Seconds float64 `json:"seconds"` // between the readings that all of this comes from: the phase, and what it took to begin and end it
 
-	CPUs      int  `json:"cpus,omitempty"` // of the machine; 0: not recorded
+	CPUs      int  `json:"cpus,omitempty"`  // that the trial's processes may use; 0: not recorded
+	Spare     int  `json:"spare,omitempty"` // of these, as many cores as the phase had no use for: see SpareCPUs
 	tolerated bool // see Tolerate
 
-	Foreign *host.Bounds `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
-	Steal   *host.Bounds `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
+	Foreign *host.Bounds `json:"foreign,omitempty"` // share of the time of CPUs used by processes that are not this trial's
+	Steal   *host.Bounds `json:"steal,omitempty"`   // share of the time of CPUs taken by the hypervisor
 
 	QuotaSeconds *float64 `json:"quota_seconds,omitempty"` // for how long a CPU quota kept threads from a CPU, summed over CPUs
 	QuotaPeriods *uint64  `json:"quota_periods,omitempty"` // in which the quota was used up

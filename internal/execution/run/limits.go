@@ -21,6 +21,20 @@ func (r *running) cpus() experiment.CPUs {
 	return *r.experiment.CPUs
 }
 
+// pinned are the CPUs that all of the trial's processes are pinned to; nil: some may use any.
+func (t *trial) pinned() []int {
+	at := t.run.cpus()
+	if len(at.Client) == 0 || len(t.tested.servers.PIDs) > 0 && (t.tested.own == nil || len(at.Server) == 0) {
+		return nil
+	}
+	all := slices.Clone([]int(at.Client))
+	if t.tested.own != nil {
+		all = append(all, at.Server...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // checkLimits refuses an experiment whose memory limit or CPUs can't be set here, before anything
 // is made: an experiment without them would be another one.
 func checkLimits(e *experiment.Experiment, o Options) error {

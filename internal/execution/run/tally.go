@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -225,7 +226,8 @@ func marksOf(p *record.Phase, problems [][]finding.Message) []finding.Mark {
 // machine returns how much of the machine a phase had to do without, and what of that is not known.
 func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 	m := &record.Machine{
-		Seconds: used.Seconds, CPUs: runtime.NumCPU(), Foreign: used.ForeignWithin, Steal: used.StealWithin,
+		Seconds: used.Seconds, CPUs: cmp.Or(used.CPUs, runtime.NumCPU()),
+		Foreign: used.ForeignWithin, Steal: used.StealWithin,
 		QuotaSeconds: throttled.QuotaSeconds, QuotaPeriods: throttled.QuotaPeriods, QuotaGroup: throttled.QuotaGroup,
 		HeatSeconds: throttled.HeatSeconds, HeatEvents: throttled.HeatEvents, NotMeasured: map[string]string{},
 	}

@@ -144,6 +144,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		}
 	}
 	t.sampler = host.NewSampler(t.disk.data, t.clients.Pids()...)
+	if cpus := t.pinned(); cpus != nil {
+		t.sampler.Within(cpus)
+	}
 	if t.memory != nil {
 		t.sampler.WatchLimit(t.memory.group)
 	}
