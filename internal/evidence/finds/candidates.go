@@ -19,11 +19,9 @@ const (
 
 // candidates sets what each find is about: for each record that may be there at some moment of the
 // phase, whether the question would find it. Finds of which that is too much to list are left out.
-func (c *checker) candidates(begun []uint64) {
-	universe := c.universe(begun)
-	if universe == nil {
-		c.result.NotJudged += uint64(len(c.all))
-		c.all = nil
+func (c *checker) candidates() {
+	if c.universe = c.universeOf(); c.universe == nil {
+		c.giveUp()
 		return
 	}
 	var scans []*stretch
@@ -33,14 +31,14 @@ func (c *checker) candidates(begun []uint64) {
 			scans = append(scans, c.stretchOf(f))
 			continue
 		}
-		c.answer(f, universe)
+		c.answer(f)
 		if len(f.about) > candidatesEach || budget < len(f.about) {
 			f.given = nil
 			continue
 		}
 		budget -= len(f.about)
 	}
-	fillScans(c.Keys, scans, universe)
+	fillScans(c.Keys, scans, c.universe)
 	c.all = slices.DeleteFunc(c.all, func(f *find) bool {
 		if f.given == nil {
 			c.result.NotJudged++
@@ -49,14 +47,14 @@ func (c *checker) candidates(begun []uint64) {
 	})
 }
 
-// universe lists all records that may be there; nil: they are too many.
-func (c *checker) universe(begun []uint64) []uint64 {
-	there := c.Before.Through(c.file, begun)
+// universeOf lists all records that may be there; nil: they are too many.
+func (c *checker) universeOf() []uint64 {
+	there := c.Before.Through(c.file, c.begun)
 	of := there.Possible
 	if of == nil { // records of others may have the trial's keys: those that the trial knows of count
 		only := c.Before
 		only.Possible = c.Before.Certain
-		of = only.Through(c.file, begun).Possible
+		of = only.Through(c.file, c.begun).Possible
 	}
 	if of == nil || of.Count() > recordsMax {
 		return nil
@@ -65,23 +63,28 @@ func (c *checker) universe(begun []uint64) []uint64 {
 }
 
 // answer sets what a query or count is about.
-func (c *checker) answer(f *find, universe []uint64) {
-	query := c.amount(f)
-	if c.answers[query] == nil {
-		c.answers[query] = answers.New(c.Columns, c.Queries[query], uint64(len(universe)),
-			func(k uint64) uint64 { return universe[k] })
-	}
-	c.answers[query].Find(f.entry.Index(), func(found answers.Found) {
+func (c *checker) answer(f *find) {
+	of := c.answersTo(c.amount(f))
+	of.Find(f.entry.Index(), func(found answers.Found) {
 		if found.To-found.From > candidatesEach-len(f.about) {
 			f.about = make([]uint64, candidatesEach+1)
 			return
 		}
-		c.answers[query].Indexes(found, func(index uint64) { f.about = append(f.about, index) })
+		of.Indexes(found, func(index uint64) { f.about = append(f.about, index) })
 	})
 	if len(f.about) <= candidatesEach {
 		slices.Sort(f.about) // several alternatives may find one record
 		f.about = slices.Compact(f.about)
 	}
+}
+
+// answersTo is what a query finds among the records that may be there.
+func (c *checker) answersTo(query uint32) *answers.Answers {
+	if c.answers[query] == nil {
+		c.answers[query] = answers.New(c.Columns, c.Queries[query], uint64(len(c.universe)),
+			func(k uint64) uint64 { return c.universe[k] })
+	}
+	return c.answers[query]
 }
 
 // stretch is the part of the order of keys that a scan is about: all from its key on, to the last

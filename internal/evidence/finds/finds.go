@@ -6,7 +6,9 @@
 //  3. Check judges each find (judge.go).
 //
 // A record is owed to a find if it was there when the phase began, or its write was acknowledged before
-// the find began; and if nothing that deletes or replaces it was under way meanwhile. A record that the
+// the find began; and if nothing that deletes or replaces it was under way meanwhile. Of threads in other
+// agents' processes it is not known how far they were: nothing of theirs is owed, and all that they began in
+// the phase may have been done. A delete by query may have deleted each record that the query finds. A record that the
 // find gave without a write of it that had begun is beyond what was there. So no clock is compared, and
 // a store is accused of no order of events that the counters leave open.
 package finds
@@ -26,6 +28,9 @@ type Known struct {
 	Queries []*keyval.QueryShape
 	Before  audit.Presence // which records are there when the phase begins
 	Doubt   []uint32       // of each thread, a bit for each operation code: see audit.Phase
+	// Process is of each thread the process that does it, where processes can't see how far threads of others
+	// are, as those of agents; nil: all see all.
+	Process []int
 }
 
 // Result is what the finds of a phase showed.
@@ -42,36 +47,44 @@ type Result struct {
 // find is a recorded find with what its trace says of it.
 type find struct {
 	counters.Find
-	entry trace.Entry
-	about []uint64 // indexes of records that its question is about
-	given map[uint64]bool
+	entry  trace.Entry
+	thread int
+	about  []uint64 // indexes of records that its question is about
+	given  map[uint64]bool
 }
 
 // checker is what judging the finds of a phase needs.
 type checker struct {
 	Known
-	file    *trace.File
-	all     []*find
-	answers []*answers.Answers // by query; nil: not asked
-	writes  map[uint64][]write // to records that a find is about
-	result  Result
+	file     *trace.File
+	all      []*find
+	universe []uint64           // the records that may be there at some moment of the phase; nil: they are too many
+	answers  []*answers.Answers // by query; nil: not asked
+	writes   map[uint64][]write // to records that a find is about
+	begun    []uint64           // entries that each thread began
+	result   Result
 }
 
 // Check judges the finds that a phase has recorded: recorded returns what a thread has. begun are the
 // entries that each thread began. It returns nil where there are none.
 func Check(file *trace.File, recorded func(thread int) []counters.Recorded, begun []uint64, know Known) *Result {
-	if file.Has(trace.DeleteQuery) {
-		return nil // which records it deletes is not in the trace
-	}
-	c := &checker{Known: know, file: file, answers: make([]*answers.Answers, len(know.Queries))}
+	c := &checker{Known: know, file: file, answers: make([]*answers.Answers, len(know.Queries)), begun: begun}
 	c.gather(recorded)
 	if len(c.all) == 0 && c.result.NotJudged == 0 {
 		return nil
 	}
-	c.candidates(begun)
-	c.listWrites(begun)
+	c.candidates()
+	if !c.listWrites() {
+		c.giveUp()
+	}
 	for _, f := range c.all {
 		c.judge(f)
 	}
 	return &c.result
+}
+
+// giveUp judges none of the finds that are left: what they are about is too much to look at.
+func (c *checker) giveUp() {
+	c.result.NotJudged += uint64(len(c.all))
+	c.all = nil
 }

@@ -21,7 +21,16 @@ type simulated struct {
 	there    map[uint64]bool
 	threads  []simulatedThread
 	recorded [][]counters.Recorded
-	skips    bool // each scan leaves out its first record, and takes the next
+	skips    bool  // each scan leaves out its first record, and takes the next
+	process  []int // of each thread; nil: all see how far all are
+}
+
+// sees is how far a thread is, as another one sees it.
+func (s *simulated) sees(from, to int, count uint64) uint64 {
+	if s.process != nil && s.process[from] != s.process[to] {
+		return 0
+	}
+	return count
 }
 
 type simulatedThread struct {
@@ -41,7 +50,7 @@ func (s *simulated) step(i int) {
 		t.attempted++
 		t.before = t.before[:0]
 		for k := range s.threads {
-			t.before = append(t.before, s.threads[k].acknowledged)
+			t.before = append(t.before, s.sees(i, k, s.threads[k].acknowledged))
 		}
 		t.stable = maps.Clone(s.there)
 	case 1:
@@ -51,7 +60,7 @@ func (s *simulated) step(i int) {
 			f := counters.Find{Recorded: counters.MakeRecorded(0, 1, t.acknowledged, counters.OK,
 				uint64(len(t.found))), Before: t.before, Found: t.found}
 			for k := range s.threads {
-				f.After = append(f.After, s.threads[k].attempted)
+				f.After = append(f.After, s.sees(i, k, s.threads[k].attempted))
 			}
 			s.recorded[i] = counters.AppendFind(s.recorded[i], &f)
 		}
@@ -95,6 +104,11 @@ func simulate(t *rapid.T, mix []trace.Operation, skips bool) (*simulated, *Resul
 	file.Flags |= trace.FlagHistory | trace.FlagFinds
 	s := &simulated{file: file, keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, there: map[uint64]bool{},
 		threads: make([]simulatedThread, threads), recorded: make([][]counters.Recorded, threads), skips: skips}
+	if rapid.Bool().Draw(t, "agents") {
+		for range threads {
+			s.process = append(s.process, rapid.IntRange(0, 1).Draw(t, "process"))
+		}
+	}
 	for i := range records {
 		s.there[i] = true
 	}
@@ -107,7 +121,8 @@ func simulate(t *rapid.T, mix []trace.Operation, skips bool) (*simulated, *Resul
 	}
 	loaded := audit.IndexesOf(trace.Span{Below: records})
 	result := Check(file, func(i int) []counters.Recorded { return s.recorded[i] }, begun,
-		Known{Keys: s.keys, Before: audit.Presence{Certain: loaded, Possible: loaded}, Doubt: make([]uint32, threads)})
+		Known{Keys: s.keys, Before: audit.Presence{Certain: loaded, Possible: loaded}, Doubt: make([]uint32, threads),
+			Process: s.process})
 	return s, result
 }
 

@@ -13,7 +13,7 @@ func (c *checker) gather(recorded func(thread int) []counters.Recorded) {
 		_, found := counters.CutFinds(c.file, i, recorded(i))
 		for _, one := range found {
 			entry, _ := c.file.Threads[i].EntryAt(one.Sequence())
-			f := &find{Find: one, entry: entry}
+			f := &find{Find: one, entry: entry, thread: i}
 			if !c.judges(f) {
 				c.result.NotJudged++
 				continue
@@ -36,4 +36,6 @@ func (c *checker) judges(f *find) bool {
 }
 
 // amount is what the size class of a find's entry stands for.
-func (c *checker) amount(f *find) uint32 { return c.file.Amounts[f.entry.SizeClass()] }
+func (c *checker) amount(f *find) uint32 { return c.amountOf(f.entry) }
+
+func (c *checker) amountOf(e trace.Entry) uint32 { return c.file.Amounts[e.SizeClass()] }

@@ -3,6 +3,7 @@ package finds
 import (
 	"slices"
 
+	"assay/internal/evidence/answers"
 	"assay/internal/experiment/trace"
 )
 
@@ -25,8 +26,9 @@ func (w write) times(entries uint64) uint64 {
 	return (entries-w.sequence-1)/w.every + 1
 }
 
-// listWrites notes what the phase's threads have begun to do to the records that finds are about.
-func (c *checker) listWrites(begun []uint64) {
+// listWrites notes what the phase's threads have begun to do to the records that finds are about; false: it is
+// too much to be listed.
+func (c *checker) listWrites() bool {
 	c.writes = map[uint64][]write{}
 	for _, f := range c.all {
 		for _, index := range f.about {
@@ -36,18 +38,23 @@ func (c *checker) listWrites(begun []uint64) {
 			c.writes[index] = nil
 		}
 	}
+	deleted := 0
 	for i := range c.file.Threads {
-		c.listThread(i, begun[i])
+		if deleted += c.listThread(i, c.begun[i], candidatesMax-deleted); deleted > candidatesMax {
+			return false
+		}
 	}
+	return true
 }
 
-func (c *checker) listThread(thread int, begun uint64) {
+// listThread returns how many records deletes by query may have deleted, and ends where they are more than most.
+func (c *checker) listThread(thread int, begun uint64, most int) (deleted int) {
 	t := &c.file.Threads[thread]
 	n := uint64(len(t.Entries))
 	batchDoubt := false
 	for position, e := range t.Entries {
-		if uint64(position) >= begun {
-			return
+		if uint64(position) >= begun || deleted > most {
+			return deleted
 		}
 		o := e.Operation()
 		doubtful := c.Doubt[thread]>>o&1 != 0
@@ -55,7 +62,7 @@ func (c *checker) listThread(thread int, begun uint64) {
 		case o == trace.Batch:
 			batchDoubt = doubtful
 			continue
-		case !o.Changes() || o == trace.DeleteQuery:
+		case !o.Changes():
 			continue
 		case e.IsMember():
 			doubtful = batchDoubt
@@ -65,14 +72,34 @@ func (c *checker) listThread(thread int, begun uint64) {
 			if e.Grows() {
 				every = 0
 			}
-			if writes, asked := c.writes[index]; asked {
-				c.writes[index] = append(writes, write{thread, sequence, every, o, doubtful})
+			w := write{thread, sequence, every, o, doubtful}
+			if o == trace.DeleteQuery {
+				deleted += c.listDeleted(c.amountOf(e), index, w, most-deleted)
+			} else if writes, asked := c.writes[index]; asked {
+				c.writes[index] = append(writes, w)
 			}
-			if every > 0 {
+			if every > 0 || deleted > most {
 				break
 			}
 		}
 	}
+	return deleted
+}
+
+// listDeleted notes a delete by query at each record that its query finds, and returns how many those are.
+func (c *checker) listDeleted(query uint32, asked uint64, w write, most int) (deleted int) {
+	of := c.answersTo(query)
+	of.Find(asked, func(found answers.Found) {
+		if deleted += found.To - found.From; deleted > most {
+			return
+		}
+		of.Indexes(found, func(index uint64) {
+			if writes, is := c.writes[index]; is {
+				c.writes[index] = append(writes, w)
+			}
+		})
+	})
+	return deleted
 }
 
 // state says whether a record is owed to a find, and whether it may be there.
@@ -82,6 +109,9 @@ func (c *checker) state(f *find, index uint64) (owed, possible bool) {
 	stable := true
 	for _, w := range c.writes[index] {
 		acknowledged, begun := w.times(f.Before[w.thread]), w.times(f.After[w.thread])
+		if c.Process != nil && c.Process[w.thread] != c.Process[f.thread] {
+			acknowledged, begun = 0, w.times(c.begun[w.thread])
+		}
 		if begun == 0 {
 			continue
 		}

@@ -374,6 +374,7 @@ func (c *traceCache) of(specs []trace.Spec, recorded []uint64) (*trace.File, err
 			return nil, fmt.Errorf("making the trace: %w", err)
 		}
 		file.RecordKeys(recorded)
+		file.MarkFinds(specs[0].Finds)
 		c.key, c.file = key, file
 	}
 	return c.file, nil

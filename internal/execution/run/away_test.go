@@ -64,6 +64,27 @@ func TestAgentsLoadACluster(t *testing.T) {
 	}
 }
 
+// What scans of agents find is held against what was acknowledged, as far as one agent knows it: what others
+// wrote in the phase is owed to nobody, and no honest store is accused for it.
+func TestAgentsRecordFinds(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	text := strings.NewReplacer("driver: redis", "driver: postgres", "durability: D0", "durability: D1",
+		"{read: 2, update: 2, insert: 1}", "{scan: 2, insert: 4, upsert: 1}", "{read: 1}, order: zipfian", "{scan: 1}, order: zipfian",
+	).Replace(agentsRun) + "agents: local:2\n"
+	trial := trialOf(t, runServer(context.Background(), t, installed(t, "postgres"), live.NewPlain(discard{}), text, withAgents(t)), "postgres")
+	if trial.Error != "" || len(codes(trial)) > 0 || len(trial.Phases) != 3 {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	for _, p := range trial.Phases[1:] {
+		f := p.Finds
+		if f == nil || f.Finds < 20 || f.Owed == 0 || f.NotJudged > 0 || f.Missing+f.Beyond > 0 {
+			t.Fatalf("%s: %+v", p.Name, f)
+		}
+		t.Logf("%s: %+v", p.Name, *f)
+	}
+}
+
 // agentsAndOneMachine runs a text by so many processes of one machine and by so many agents, and returns
 // the agents' trial.
 func agentsAndOneMachine(t *testing.T, p server.Program, count int, text string) *record.Trial {

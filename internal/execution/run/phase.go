@@ -174,7 +174,7 @@ func beginPhase(in *phaseInput) (*phase, error) {
 	p := &phase{phaseInput: in, file: file, files: files, parts: partsOf(in.asked, file, files.Counters)}
 	p.workers = &workers{clients: in.clients, file: file, files: files, message: in.message}
 	if in.remote {
-		p.workers.specs, p.workers.recorded = in.trace.specs, in.trace.keys
+		p.workers.specs, p.workers.recorded, p.workers.room = in.trace.specs, in.trace.keys, in.trace.room
 	}
 	request := *in.request
 	if files.Trace != nil {

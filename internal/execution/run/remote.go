@@ -19,7 +19,7 @@ import (
 func (w *workers) prepareAway(s *share, request control.Prepare) (control.Prepared, error) {
 	prepared, err := s.client.Away.Prepare(w.clients.Context, agents.Share{Prepare: request, Specs: w.specs,
 		Processes: len(w.shares),
-		Recorded:  w.recorded, HistoryRoom: historyRoom(w.file)},
+		Recorded:  w.recorded, HistoryRoom: w.room},
 		w.files.Counters, w.clients.Timeout)
 	if w.clients.Context.Err() != nil {
 		return prepared.Prepared, clients.ErrInterrupted

@@ -51,10 +51,25 @@ func (p *phase) collect(happened []record.ServerFault) (r record.Phase, problems
 	r.Syncs = p.syncs.of(&r, p.began.synced)
 	if !p.workers.died() {
 		r.Process = p.process(now)
-		r.Machine = machine(now.Since(p.began.usage), p.sampler.Throttling().Since(p.began.throttle))
+		used := now.Since(p.began.usage)
+		r.Machine = machine(used, p.sampler.Throttling().Since(p.began.throttle))
+		if !p.remote {
+			r.Machine.Spare = record.SpareCPUs(p.sampler.Cores(), r.Threads, len(p.tested.servers.PIDs) > 0,
+				cpuSeconds(used), used.Seconds)
+		}
 		r.Machine.Tolerate(p.holdings.experiment.BusyMachine == experiment.BusyMachineTell)
 	}
 	return r, problems
+}
+
+// cpuSeconds is what the trial's processes used, as far as it is known.
+func cpuSeconds(used host.Interval) (seconds float64) {
+	for _, part := range []*float64{used.CPUSeconds, used.ServerCPUSeconds} {
+		if part != nil {
+			seconds += *part
+		}
+	}
+	return seconds
 }
 
 // confinement is what the system lets the phase's processes have now: the workers of this machine, and the
@@ -143,18 +158,19 @@ func (p *phase) process(now host.Usage) (used record.Process) {
 // done is what the phase did to the records.
 func (p *phase) done(r *record.Phase) audit.Phase {
 	done := audit.NewPhase(r.Number, p.file, r.Load, p.files.Counters)
-	if unheard := p.workers.unheard(); unheard != nil {
+	unheard := p.workers.unheard()
+	if unheard != nil {
 		done.Unheard(unheard)
 	}
 	done.Record, done.Queries = p.know.columns, p.know.queries
-	if p.files.History != nil && p.know.answers && p.file.Flags&trace.FlagFinds != 0 {
+	if p.files.History != nil && p.know.answers && p.file.Flags&trace.FlagFinds != 0 && unheard == nil {
 		recorded := func(thread int) []counters.Recorded {
 			records, _ := p.files.History.Records(thread)
 			return records
 		}
 		r.Finds = finds.Check(p.file, recorded, p.read.last.Attempted, finds.Known{Keys: p.know.keys,
 			Columns: p.know.columns,
-			Queries: p.know.queries, Before: p.know.there, Doubt: done.Doubt})
+			Queries: p.know.queries, Before: p.know.there, Doubt: done.Doubt, Process: p.apart()})
 	}
 	if p.files.History != nil && len(p.trace.keys) > 0 {
 		done.History = audit.NewHistory(r.Number, p.trace.keys, p.file, p.files.History, p.files.Counters,
@@ -165,6 +181,20 @@ func (p *phase) done(r *record.Phase) audit.Phase {
 		}
 	}
 	return done
+}
+
+// apart is which process does each thread, where processes do not see one another's counters; nil: they do.
+func (p *phase) apart() (process []int) {
+	if !p.remote {
+		return nil
+	}
+	process = make([]int, len(p.file.Threads))
+	for number, s := range p.workers.shares {
+		for i := range s.count {
+			process[s.first+i] = number
+		}
+	}
+	return process
 }
 
 // noteEnd notes why the phase, and each part of it, ended. err is what watching it gave.

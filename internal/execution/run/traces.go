@@ -59,10 +59,7 @@ func (t *traces) make(p *experiment.Phase, at place) (phaseTrace, error) {
 		}
 	}
 	made.keys = t.recordKeys(p, made.file, at.number-1)
-	made.room = historyRoom(made.file)
-	if specs[0].RecordFinds {
-		made.room += made.file.MarkFinds(keyval.Mix(t.seed^uint64(at.number)<<48), t.findsMost(made.file))
-	}
+	made.room = historyRoom(made.file) + made.file.MarkFinds(specs[0].Finds)
 	return t.kept.keep(made)
 }
 
@@ -77,6 +74,12 @@ func (t *traces) specs(p *experiment.Phase, at place) (groups []trace.Spec, err 
 		s.Deleted = t.deletedBefore(at.position) || at.step && deletes(*p) || len(p.Groups) > 0 && deletes(*p)
 		s.Seed = keyval.Mix(t.seed ^ uint64(at.number-1)<<32 ^ uint64(i)<<48)
 		groups = append(groups, s)
+	}
+	if !p.Load && t.recordsFinds() {
+		groups[0].Finds = &trace.FindSample{Seed: keyval.Mix(t.seed ^ uint64(at.number)<<48)}
+		for _, q := range t.experiment.Values.QueryShapes() {
+			groups[0].Finds.Limits = append(groups[0].Finds.Limits, uint64(q.Query.Limit))
+		}
 	}
 	return groups, nil
 }
@@ -95,7 +98,6 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		Limit: p.Operations, Rate: p.Rate, Segments: p.Segments, Arrivals: p.Arrivals, ThreadEntries: t.entries,
 		Stopped: t.stopped,
 		FromNS:  uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
-		RecordFinds: !p.Load && t.recordsFinds(),
 	}
 	if p.Order.Shift.Every > 0 && len(s.Segments) == 0 { // without laps each operation is due once
 		s.Segments = []trace.Segment{{Form: trace.FormStep, To: p.Rate, Duration: p.Lasts()}}
@@ -151,24 +153,9 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 }
 
 // recordsFinds says if what some scans, queries and counts find is recorded: where the worker can, and
-// what they find tells its index. Agents do not know how far threads of others are.
+// what they find tells its index.
 func (t *traces) recordsFinds() bool {
-	return t.store.Description.FindsRecorded && t.experiment.Verify && t.shortLengths() == 0 &&
-		len(t.experiment.Agents) == 0
-}
-
-// findsMost returns how many records the scan, query or count of an entry gives at most; 0 of a count.
-func (t *traces) findsMost(file *trace.File) func(trace.Entry) uint64 {
-	queries := t.experiment.Values.QueryShapes()
-	return func(e trace.Entry) uint64 {
-		switch amount := file.Amounts[e.SizeClass()]; e.Operation() {
-		case trace.Scan:
-			return uint64(amount)
-		case trace.Query:
-			return uint64(queries[amount].Query.Limit)
-		}
-		return 0
-	}
+	return t.store.Description.FindsRecorded && t.experiment.Verify && t.shortLengths() == 0
 }
 
 // takesHandles says if threads take a handle for each operation, and the worker tells how long that

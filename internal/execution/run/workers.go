@@ -22,6 +22,7 @@ type workers struct {
 	files    *phasefiles.Files
 	specs    []trace.Spec // that agents make their traces of; nil: it is done on this machine
 	recorded []uint64     // keys whose history is recorded
+	room     int          // for so many records of each thread's history
 	message  func(string)
 
 	shares  []*share

@@ -24,19 +24,41 @@ func RecordsFind(lap uint64) bool { return lap < findLapEnd && lap&(lap-1) == 0 
 // so many threads: section 3.5 of docs/worker-contract.md.
 func FindRows(threads, found int) int { return 1 + (1+2*threads+found+3)/4 }
 
+// FindSample says which scans, queries and counts are drawn to be recorded.
+type FindSample struct {
+	Seed   uint64
+	Limits []uint64 `json:",omitempty"` // of each query's number: how many records it gives at most
+}
+
+// most returns how many records the scan, query or count of an entry gives at most; 0 of a count.
+func (s *FindSample) most(f *File, e Entry) uint64 {
+	switch amount := f.Amounts[e.SizeClass()]; e.Operation() {
+	case Scan:
+		return uint64(amount)
+	case Query:
+		if int(amount) < len(s.Limits) {
+			return s.Limits[amount]
+		}
+		return foundMax + 1
+	}
+	return 0
+}
+
 // MarkFinds marks some scans, queries and counts of fixed index as recorded, and returns how many
-// records of a history each thread needs for them; 0: there are none. most is how many records one
-// gives at most, 0 for a count. The n-th of a thread is marked with a probability that falls with n,
-// so that each part of a lap, down to its beginning, has about as many as the next one of twice its
-// length. The same seed marks the same.
-func (f *File) MarkFinds(seed uint64, most func(Entry) uint64) (rowsEach int) {
-	finds := func(e Entry) bool { return e.Operation().Finds() && !e.Grows() && most(e) <= foundMax }
+// records of a history each thread needs for them; 0: there are none. The n-th of a thread is marked
+// with a probability that falls with n, so that each part of a lap, down to its beginning, has about as
+// many as the next one of twice its length. The same sample marks the same.
+func (f *File) MarkFinds(sample *FindSample) (rowsEach int) {
+	if sample == nil {
+		return 0
+	}
+	finds := func(e Entry) bool { return e.Operation().Finds() && !e.Grows() && sample.most(f, e) <= foundMax }
 	threads, longest := 0, uint64(0)
 	for i := range f.Threads {
 		some := false
 		for _, e := range f.Threads[i].Entries {
 			if finds(e) {
-				some, longest = true, max(longest, most(e))
+				some, longest = true, max(longest, sample.most(f, e))
 			}
 		}
 		if some {
@@ -52,7 +74,7 @@ func (f *File) MarkFinds(seed uint64, most func(Entry) uint64) (rowsEach int) {
 		return 0
 	}
 	for i := range f.Threads {
-		f.markFinds(i, each, newRandom(seed, i, purposeFinds), finds)
+		f.markFinds(i, each, newRandom(sample.Seed, i, purposeFinds), finds)
 	}
 	f.Flags |= FlagHistory | FlagFinds
 	return each * rows

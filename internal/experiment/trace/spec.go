@@ -77,7 +77,9 @@ type Spec struct {
 
 	HandleTimes bool   // how long each take of a handle takes is counted, for all groups
 	TimedEvery  uint64 // one operation in so many is timed, for all groups; 0: every operation
-	RecordFinds bool   // some scans, queries and counts are recorded, for all groups: see File.MarkFinds
+	// Finds, of a phase's first group, say which scans, queries and counts of all of its groups are recorded; nil:
+	// none. See File.MarkFinds.
+	Finds *FindSample `json:",omitempty"`
 
 	FromNS  uint64 // the threads begin so long after the phase's start
 	UntilNS uint64 // and end at this moment after it; 0: the phase's deadline alone ends them
