@@ -21,7 +21,7 @@ import (
 
 // Each server that Assay starts lets in this run alone, or it is said who else comes in, why, and what
 // they can do; and none runs as root where another user is there.
-func TestWhoComesInIsSaidOfEachProgram(t *testing.T) {
+func TestEachProgramSaysWhomItAdmits(t *testing.T) {
 	text, err := os.ReadFile("../docs/servers.md")
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestWhoComesInIsSaidOfEachProgram(t *testing.T) {
 // NATS
 // Assay: it demands a login, whose password is in a file of the owner's. Of the others it is
 // documented who comes in, and why ([servers](servers.md#who-can-connect))
-// With: drivers.TestWhoComesInIsSaidOfEachProgram, redis.TestAStartedServerDemandsALogin
+// With: drivers.TestEachProgramSaysWhomItAdmits, redis.TestAStartedServerDemandsALogin
 func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()

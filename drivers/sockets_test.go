@@ -108,7 +108,7 @@ func reachesBySocket(t *testing.T, driver store.Driver, client string, threads i
 }
 
 // TLS is refused at a Unix socket, and so are what a protocol has no such socket for.
-func TestWhatUnixSocketsDoNotHave(t *testing.T) {
+func TestUnixSocketsAreRefusedWhereClientsLackThem(t *testing.T) {
 	for _, test := range []struct{ driver, endpoint, option, value, want string }{
 		{"redis", "/run/x.sock", "tls", "true", "no TLS at a Unix socket"},
 		{"memcached", "/run/x.sock", "tls", "true", "no TLS at a Unix socket"},

@@ -78,7 +78,7 @@ func TestStatsAreToldWhileAPhaseRuns(t *testing.T) {
 }
 
 // A store that tells nothing, and a verify phase, have no such counters: the words stay 0.
-func TestNothingIsTold(t *testing.T) {
+func TestStoreWithoutStatsTellsNone(t *testing.T) {
 	for name, driver := range map[string]store.Driver{"no inspector": &fake{shareable: true}, "verify": &telling{fake: fake{shareable: true}}} {
 		s := serve(t, driver)
 		s.open(control.HandlesShared, 1, 0)

@@ -107,7 +107,7 @@ func TestAStoppedRunLeavesNoServer(t *testing.T) {
 // Assay: the kernel ends the server; the next run, or `assay doctor --clean`, ends what it had
 // started and removes its directory. Not found: a process outside its group, without environment
 // and descriptors
-// With: server.TestWhatAKilledOwnerLeavesIsEnded
+// With: server.TestServersOfAKilledOwnerAreEnded
 func TestAKilledRunLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)

@@ -76,7 +76,7 @@ var typedCommands = []typed{
 // At least this share of what can be had is right at once.
 const rightAtOnce = 0.85
 
-func TestWhatPeopleType(t *testing.T) {
+func TestTypedCommands(t *testing.T) {
 	t.Parallel()
 	here := t.TempDir()
 	if err := os.WriteFile(filepath.Join(here, "mine.yaml"), []byte("name: mine\nstores: [pebble]\nrecords: 100\ndurability: D3\nblocks: 1\n"+

@@ -46,7 +46,7 @@ func TestClassesAreProved(t *testing.T) {
 }
 
 // Settings that lose writes although each commit is synced are refused.
-func TestWhatUnderminesD3IsRefused(t *testing.T) {
+func TestSettingsThatUndermineD3AreRefused(t *testing.T) {
 	for _, try := range []struct{ settings, refused string }{
 		{"log_bin=binlog server_id=1", "sync_binlog=1"}, // its default is 0
 		{"innodb_doublewrite=OFF", "innodb_doublewrite=ON"},

@@ -193,9 +193,9 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 	}
 }
 
-// TestOneConnectionEach counts the server's connections: one for each handle, and one of the store
+// TestEachHandleHasOneConnection counts the server's connections: one for each handle, and one of the store
 // for statistics.
-func TestOneConnectionEach(t *testing.T) {
+func TestEachHandleHasOneConnection(t *testing.T) {
 	t.Parallel()
 	endpoint := startServer(t)
 	s, first := open(t, endpoint, nil)

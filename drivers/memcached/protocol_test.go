@@ -311,7 +311,7 @@ func TestARequestLongerThanADatagramIsNotSent(t *testing.T) {
 	wantGet(t, h, "key", make([]byte, 65_478))
 }
 
-func TestWhatAProtocolCannot(t *testing.T) {
+func TestProtocolsRefuseOptionsTheyLack(t *testing.T) {
 	plain := startServer(t) // which has no UDP
 	t.Setenv("SOMEBODYS_LOGIN", "me:hunter2")
 	driver := memcached.Driver{}

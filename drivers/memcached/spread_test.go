@@ -86,7 +86,7 @@ func TestSeveralServers(t *testing.T) {
 }
 
 // A server that is gone takes its own keys with it, and no other's; nothing goes elsewhere.
-func TestOneOfSeveralServersGoesAway(t *testing.T) {
+func TestLostServerFailsItsKeysAlone(t *testing.T) {
 	for _, client := range clients {
 		var endpoints []string
 		var servers []*drivertest.StandIn
@@ -137,7 +137,7 @@ func TestSpreadDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoAsynchronousHandles(t *testing.T) {
+func TestSpreadRefusesAsynchronousHandlesOfLibraries(t *testing.T) {
 	one, two := drivertest.StartStandIn(t).Endpoint, drivertest.StartStandIn(t).Endpoint
 	several, _ := openAll(t, []string{one, two}, nil)
 	library, _ := openAll(t, []string{one}, map[string]string{"client": "gomemcache"})

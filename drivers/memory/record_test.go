@@ -153,7 +153,7 @@ func TestIndexUnderConcurrentWrites(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestQueriesWithoutADefinitionAreRefused(t *testing.T) {
 	s, err := Driver{}.Open(t.Context(), store.Config{Durability: store.D0})
 	if err != nil {
 		t.Fatal(err)

@@ -734,7 +734,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // The library's own retries are off: one operation is one command.
-func TestNothingIsTriedTwice(t *testing.T) {
+func TestRetriesOfTheLibraryAreOff(t *testing.T) {
 	c := config(t, Driver{}, "127.0.0.1:1", store.D3, nil)
 	d := &db{name: "mongodb", kind: mongod{}, class: store.D3, endpoint: c.Endpoints[0], timeout: time.Second}
 	must(t, d.configure(c))

@@ -342,7 +342,7 @@ func TestLateAnswersAreGivenUp(t *testing.T) {
 }
 
 // One connection for each handle, and one of the store.
-func TestOneConnectionEach(t *testing.T) {
+func TestEachHandleHasOneConnection(t *testing.T) {
 	i := servertest.Start(t, nats.Program, store.D1, nil)
 	s, _ := drivertest.Open(t, nats.Driver{}, config(t, i.Endpoint(), store.D1, nil))
 	connections := func() float64 { return s.(store.Inspector).Inspect().Stats["connections"] }

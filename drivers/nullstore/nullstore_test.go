@@ -9,7 +9,7 @@ import (
 )
 
 // What the null driver costs is taken for what Assay costs.
-func TestNothingIsAllocated(t *testing.T) {
+func TestOperationsAllocateNothing(t *testing.T) {
 	s, err := nullstore.Driver{}.Open(t.Context(), store.Config{})
 	if err != nil {
 		t.Fatal(err)

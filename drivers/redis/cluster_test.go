@@ -310,7 +310,7 @@ func slotRange(first, last int, endpoint string) string {
 	return fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$2\r\nid\r\n", first, last, len(host), host, port)
 }
 
-func TestWhatAClusterRefuses(t *testing.T) {
+func TestClusterRefusesEndpointsThatAreNotItsMasters(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, 3)
 	all, plain := endpoints(cluster), startServer(t, store.D0)

@@ -351,7 +351,7 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 
 // A handle is one connection on both paths, batches and transactions included, and the store has
 // one more.
-func TestOneConnectionEach(t *testing.T) {
+func TestEachHandleHasOneConnection(t *testing.T) {
 	t.Parallel()
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {

@@ -448,7 +448,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestServerThatIsNotThereIsNamed(t *testing.T) {
 	c := riakstandin.Start(t, 1)
 	config := config(t, c, store.D0)
 	config.Endpoints = []string{c.Endpoints[0], "127.0.0.1:1"}

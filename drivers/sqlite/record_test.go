@@ -211,7 +211,7 @@ func TestPlansAreSQLitesOwn(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestUnsupportedDefinitionsAreRefused(t *testing.T) {
 	d := open(t, t.TempDir())
 	defer d.Close()
 	for what, refused := range map[string]error{

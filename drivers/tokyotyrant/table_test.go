@@ -182,7 +182,7 @@ func TestZeroBytesComeBack(t *testing.T) {
 	}
 }
 
-func TestWhatATableRefuses(t *testing.T) {
+func TestTableRefusesUnsupportedDefinitions(t *testing.T) {
 	servers(t, tokyotyrant.Table{}, store.D0, func(t *testing.T, endpoint string) {
 		refused := func(class store.Durability, given map[string]string, columns []store.Column,
 			indexes ...store.Index) {

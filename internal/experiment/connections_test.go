@@ -51,7 +51,7 @@ func TestHandlesOfGroupsAreThoseOfAll(t *testing.T) {
 	}
 }
 
-func TestHowLongAGroupWorks(t *testing.T) {
+func TestGroupWorksBetweenFromAndFor(t *testing.T) {
 	whole := Phase{Name: "beside", Duration: 8 * time.Second, Groups: []Phase{
 		{Name: "insert"}, {Name: "count", From: 2 * time.Second, Duration: 4 * time.Second}, {Name: "late", From: 5 * time.Second}}}
 	for i, part := range whole.Parts() {

@@ -93,7 +93,7 @@ func costOf(t *testing.T, operation trace.Operation, verify bool, operations uin
 
 // The worker's own loop allocates nothing: what a store's client allocates is then the client's. The
 // processor time is logged: it depends on the machine (docs/jvm.md).
-func TestNothingIsAllocatedInTheLoop(t *testing.T) {
+func TestLoopAllocatesNothing(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
 		operation trace.Operation

@@ -74,7 +74,7 @@ func TestTablesWithARecordAreNotEmpty(t *testing.T) {
 	}
 }
 
-func TestWhatAServerTellsStandsBesideWhatWasAsked(t *testing.T) {
+func TestSettingsThatAServerTellsStandBesideThoseAsked(t *testing.T) {
 	s := answers(map[string]string{"fsync": "on"})
 	s.Version, s.Lean, s.LossMax = "15", true, time.Second
 	told := s.Tell("%s", []string{"fsync"})

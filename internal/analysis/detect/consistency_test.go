@@ -35,7 +35,7 @@ func promisingNoMore(run *record.Run) {
 //
 // Fault (values): a store that promises no more does not find what was stored, and finds it later
 // Assay: finding `weak-consistency` (`missed`); the rank stays, unless reading back misses it too
-// With: record.TestWhatAnEventualStoreIsMarkedFor
+// With: record.TestEventualStoreIsNotMarkedForOldReads
 func TestConsistency(t *testing.T) {
 	place := finding.Params{"arm": "elm", "place": "put (D1)"}
 	expect(t, resulttest.CleanRun, []planted{

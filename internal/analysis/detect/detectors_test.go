@@ -24,7 +24,7 @@ import (
 	"assay/store"
 )
 
-func TestNothingIsFoundInACleanRun(t *testing.T) {
+func TestCleanRunHasNoFinding(t *testing.T) {
 	r := resulttest.ResultOf(t, resulttest.CleanRun())
 	if len(r.Findings) > 0 {
 		t.Errorf("found %v: %+v", resulttest.CodesOf(r), r.Findings)
@@ -405,7 +405,7 @@ func TestDetectDurabilityCost(t *testing.T) {
 	}
 }
 
-func TestWhatIsAReadAndWhatIsAWrite(t *testing.T) {
+func TestOperationsAreReadsOrWrites(t *testing.T) {
 	for _, name := range trace.OperationNames() {
 		p := experiment.Phase{Mix: map[string]float64{name: 1, "insert": 0, "read": 0}}
 		wantRead, wantWrite := false, true

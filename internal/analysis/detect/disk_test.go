@@ -11,7 +11,7 @@ import (
 )
 
 // The clean run has values of 1,000 bytes, of which the better compressor leaves 0.49.
-func TestWhatIsNotOnTheDisk(t *testing.T) {
+func TestWritesFarBelowTheValuesAreAFinding(t *testing.T) {
 	// shares of the values; the latter two are a tenth and a third of what is left of them
 	const nothing, tenth, third = 0.0, 0.05, 0.17
 	for _, c := range []struct {

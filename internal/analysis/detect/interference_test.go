@@ -45,7 +45,7 @@ func withGroups(run *record.Run, fromS, toS float64) *record.Run {
 	return run
 }
 
-func TestWhatAGroupDidToAnother(t *testing.T) {
+func TestInterferenceOfGroups(t *testing.T) {
 	slow := func(run *record.Run, from, to int, factor float64) {
 		for _, trial := range resulttest.Trials(run, "elm") {
 			resulttest.Scale(run, trial, "put", from, to, factor)

@@ -33,7 +33,7 @@ func (w *world) observe(indexes []uint64) []uint64 {
 	return words
 }
 
-func TestWhatReallyHappenedIsNeverFlagged(t *testing.T) {
+func TestPossibleHistoriesAreNeverFlagged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mayFail := rapid.Bool().Draw(t, "may fail")
 		w := drawWorld(t, mayFail)

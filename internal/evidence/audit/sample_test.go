@@ -214,7 +214,7 @@ func TestNoPeriodOfLossesPassesBetweenTheSamples(t *testing.T) {
 	}
 }
 
-func TestHowManyThereAreIsKnownWithoutListingThem(t *testing.T) {
+func TestRecordsAreCountedWithoutAList(t *testing.T) {
 	phases := []Phase{loaded(100_000_000)}
 	bytes := allocated(func() {
 		if indexes, of := Sample(phases, 1000, 1); of != 100_000_000 || len(indexes) != 1000 {

@@ -35,9 +35,9 @@ func (w *world) hide(t *rapid.T) (unheard []bool) {
 // Fault (agents): what an agent did last was not heard, as it or its worker was lost
 // Assay: the trial says to when its counts go, and how many operations it did at least and at
 // most; it accuses no store, and runs again
-// With: audit.TestWhatWasHeardIsOwed, run.TestAWorkerOfAnAgentThatIsKilled,
+// With: audit.TestHeardWritesAreOwed, run.TestAWorkerOfAnAgentThatIsKilled,
 // run.TestAnAgentThatIsCutOff
-func TestWhatWasNotHeardAccusesNoStore(t *testing.T) {
+func TestUnheardWritesAccuseNoStore(t *testing.T) {
 	falsely := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, rapid.Bool().Draw(t, "may fail"))
@@ -68,7 +68,7 @@ func TestWhatWasNotHeardAccusesNoStore(t *testing.T) {
 }
 
 // What was acknowledged before the last counters is owed all the same.
-func TestWhatWasHeardIsOwed(t *testing.T) {
+func TestHeardWritesAreOwed(t *testing.T) {
 	owed := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, false)

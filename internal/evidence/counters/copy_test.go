@@ -62,7 +62,7 @@ func TestACopyWithoutHistograms(t *testing.T) {
 }
 
 // What is no copy is refused, and changes nothing.
-func TestWhatIsNoCopyIsRefused(t *testing.T) {
+func TestDamagedCopyOfCountersIsRefused(t *testing.T) {
 	tr := traceOf(2, readAndUpdate, 0)
 	of := inMemory(tr)
 	of.Thread(0).Attempted, of.Slot(0, 1).Items = 7, 9

@@ -113,7 +113,7 @@ func TestConductorSeesWhatTheWorkerCounts(t *testing.T) {
 }
 
 // Each word of a block has one name: writing through every one of them touches no other's.
-func TestNothingOverlaps(t *testing.T) {
+func TestCountersFieldsDoNotOverlap(t *testing.T) {
 	tr := traceOf(2, readAndUpdate, trace.FlagDue)
 	f, _ := create(t, tr)
 	clear(f.data[pageBytes:])

@@ -102,7 +102,7 @@ func TestLimitMemoryOfNoProcess(t *testing.T) {
 	}
 }
 
-func TestWhereTheMemoryControllerIs(t *testing.T) {
+func TestMemoryControllerIsFoundInBothVersions(t *testing.T) {
 	v1 := mounts.Parse("32 31 0:32 / /cg/cpu rw - cgroup cgroup rw,cpu\n35 31 0:32 /docker/1 /cg/memory rw - cgroup cgroup rw,memory\n")
 	membership := "4:memory:/docker/1/sub\n3:cpuset:/\n0::/x\n"
 	if point, path, found := cgroupV1(v1, membership, "memory"); !found || point != "/cg/memory" || path != "/sub" {

@@ -123,7 +123,7 @@ func TestResourcesOfAMachine(t *testing.T) {
 }
 
 // What a machine does not tell is absent, and the reason is there.
-func TestWhatIsNotThereIsAbsent(t *testing.T) {
+func TestMissingKernelFilesGiveNoSeries(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		remove []string

@@ -10,7 +10,7 @@ import (
 
 // A store that promises less than order may answer with what was, but not with what was never
 // written.
-func TestWhatAnEventualStoreIsMarkedFor(t *testing.T) {
+func TestEventualStoreIsNotMarkedForOldReads(t *testing.T) {
 	found := history.Consistency{Reads: 1000, Stale: 5, Vanished: 1, Unordered: 2, LostUpdates: 3, Ghosts: 4}
 	always := []finding.Code{finding.MarkLostUpdates, finding.MarkGhosts}
 	ordered := []finding.Code{finding.MarkLost, finding.MarkStaleReads, finding.MarkVanished, finding.MarkUnordered}

@@ -97,7 +97,7 @@ func wantError(t *testing.T, err error, parts ...string) {
 	}
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestRunDirectoryIsReadAsWritten(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "new", "run")
 	w := create(t, directory)
 	e, trials := threeTrials()

@@ -53,7 +53,7 @@ func zombie(pid int) bool {
 // Fault (conductor): a worker leaves processes behind (out of its group, session or parent, or
 // with an empty environment)
 // Assay: the conductor is their subreaper and kills them when the worker ends
-func TestWhatAWorkerLeavesIsEnded(t *testing.T) {
+func TestChildrenOfAWorkerAreEnded(t *testing.T) {
 	for name, end := range map[string]func(*Worker){
 		"it ends":      func(w *Worker) { _ = w.End(long) },
 		"it is killed": func(w *Worker) { w.Kill(); <-w.exited },
@@ -85,7 +85,7 @@ func TestWhatAWorkerLeavesIsEnded(t *testing.T) {
 // Fault (conductor): the conductor is killed, and with it what would end a worker's processes
 // Assay: the next run, or `assay doctor --clean`, kills what bears its mark. Not found: a process
 // that leaves its session with an empty environment
-func TestWhatAKilledConductorLeavesIsEnded(t *testing.T) {
+func TestWorkersOfAKilledConductorAreEnded(t *testing.T) {
 	theirs, err := child.Start(exec.Command("sleep", "3611"), child.Options{}) // of an owner that lives
 	if err != nil {
 		t.Fatal(err)

@@ -259,7 +259,7 @@ func replicaProgram(how string) server.Program {
 // one has
 // Assay: `assay crash --one-node` asks the others while one is away: refuted. That the one does
 // not start again is told apart
-func TestOneOfSeveral(t *testing.T) {
+func TestKillOfOneReplicaIsAskedOfTheOthers(t *testing.T) {
 	lost := func(t *testing.T, driver replicas, how string, class store.Durability, cuts int) Result {
 		target, o := serverTarget(t, driver, replicaProgram(how), class, Power, cuts)
 		target.Store.Server.Count, o.OneNode, o.FirstOnly = replicaCount, true, true

@@ -326,7 +326,7 @@ func TestMakeBesideARigThatDied(t *testing.T) {
 // What looks at a disk of a rig that is killed gets an error: the connection goes with the rig's process,
 // and is not held open by who looks, which the rig has started. Nor does this process wait where it looks
 // at what all processes have open.
-func TestNobodyWaitsForARigThatDied(t *testing.T) {
+func TestDeadRigEndsItsWaiters(t *testing.T) {
 	r := started(t, "ext4")
 	_, err := r.ask(request{New: &blank{"disk", 1 << 30, false}})
 	must(t, err)

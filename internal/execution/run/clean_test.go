@@ -59,7 +59,7 @@ func TestKeysOfEarlierRunsAreToldOnceAServer(t *testing.T) {
 // Assay: each mount, cgroup, directory and temporary file is noted before it is made; the next run
 // or `assay doctor --clean` removes it
 // With: main.TestDoctorCleansWhatAKilledConductorLeft, owned.TestNotesOfTheKilledAreLeft
-func TestNothingIsLeftOfAKilledConductor(t *testing.T) {
+func TestKilledConductorLeavesNoFileAndNoProcess(t *testing.T) {
 	ofFigures(t)
 	mountable(t)
 	for name, pattern := range map[string]string{

@@ -28,7 +28,7 @@ func TestALoadIsOpenedInTheWeakestClass(t *testing.T) {
 }
 
 // Only an embedded store is told a directory, and only one that is asked has records with columns.
-func TestWhatAStoreIsToldToOpen(t *testing.T) {
+func TestEmbeddedStoresAloneAreToldADirectory(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[store.Kind]string{store.Embedded: "/data", store.Server: "", store.Memory: ""} {
 		s := experiment.Store{Driver: "x", Endpoints: []string{"127.0.0.1:9"}, Description: store.Description{Kind: kind}}

@@ -15,7 +15,7 @@ import (
 	"assay/store"
 )
 
-func TestHowATrialEnds(t *testing.T) {
+func TestTrialsStateAndCauseFollowItsError(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		refuse string

@@ -230,7 +230,7 @@ func TestAnInterruptedRepeatIsResumed(t *testing.T) {
 	}
 }
 
-func TestWhenARunEnds(t *testing.T) {
+func TestRunEndsAtItsBlocksOrItsTime(t *testing.T) {
 	auto := experiment.Schedule{Blocks: 3, BlocksMax: 6, Smallest: 0.1}
 	timed := auto
 	timed.Time = 100 * time.Second

@@ -49,7 +49,7 @@ func TestATrialWaitsForWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestHowLongATrialWaits(t *testing.T) {
+func TestTrialWaitsLongerForLongerPhases(t *testing.T) {
 	for phase, want := range map[time.Duration]time.Duration{
 		200 * time.Millisecond: 0, 5 * time.Second: time.Second, time.Hour: settleMost,
 	} {

@@ -66,7 +66,7 @@ func TestTracesEndWithTheUser(t *testing.T) {
 }
 
 // Records that a phase, or another group of it, may have deleted are not owed to a later phase.
-func TestWhatWasDeletedBeforeIsKnown(t *testing.T) {
+func TestTraceKnowsEarlierDeletes(t *testing.T) {
 	t.Parallel()
 	deleting := experiment.Phase{Name: "delete", Mix: map[string]float64{"delete": 1}}
 	one := tracesOf(10, experiment.Phase{Name: "load", Load: true}, deleting, experiment.Phase{Name: "after"})

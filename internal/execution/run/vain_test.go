@@ -60,7 +60,7 @@ func TestMayDelete(t *testing.T) {
 	}
 }
 
-func TestWhatDeletesLeave(t *testing.T) {
+func TestRecordsThatDeletesLeaveAreKnown(t *testing.T) {
 	t.Parallel()
 	var v vanishing
 	if v = v.after(aTrace(0, entries(trace.Read, 1)), []uint64{1}, []uint64{1}); v.deletes || v.gone != nil {

@@ -68,7 +68,7 @@ func TestSeveralServersAreStartedAndStopped(t *testing.T) {
 	}
 }
 
-func TestOneThatDiesOfSeveralIsNamed(t *testing.T) {
+func TestDeadServerOfAGroupIsNamed(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	r := request(t)
 	r.Count = 3

@@ -226,7 +226,7 @@ func TestAServerThatIgnoresTheSignalIsKilled(t *testing.T) {
 
 // Fault (servers): a server starts processes that leave its group, session or environment
 // Assay: killed with it
-func TestWhatAServerHasStartedEndsWithIt(t *testing.T) {
+func TestChildrenOfAServerEndWithIt(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	sleeps := []string{"4600", "4601", "4602", "4603"}
 	i := start(t, family, request(t))
@@ -299,7 +299,7 @@ func TestAPortThatIsTakenIsLeftToItsOwner(t *testing.T) {
 
 // A killed owner can't end what its server has started. The next cleaning does, by the mark of what
 // has kept its environment, and by the directory of what has not.
-func TestWhatAKilledOwnerLeavesIsEnded(t *testing.T) {
+func TestServersOfAKilledOwnerAreEnded(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	directory := t.TempDir()
 	owner := exec.Command(os.Args[0], asOwner, directory)

@@ -222,7 +222,7 @@ var nativeChecks = map[string]judged{
 	"increment adds to the counter column, and define named none":       workerChecks["increment adds to the counter column, and define named none"],
 }
 
-func TestWhatATrialRefusesIsRefusedWithTheFile(t *testing.T) {
+func TestFileIsRefusedForWhatTrialsWouldRefuse(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		found []string
@@ -328,7 +328,7 @@ func nativeMessages(t *testing.T) (messages []string) {
 }
 
 // Whatever loads has a trace, in every cell, phase by phase, as the run makes it.
-func TestWhatLoadsHasATrace(t *testing.T) {
+func TestLoadsHaveATrace(t *testing.T) {
 	operations := []string{"read", "insert", "update", "upsert", "delete", "scan", "add", "read_modify_write"}
 	loads := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -59,7 +59,7 @@ func loadServer(t *testing.T, arm string) (*experiment.Experiment, error) {
 // Assay: the run ends before its first trial, with the path and the reason; TLS, UDP, clusters and
 // agents elsewhere are refused
 // With: read.TestAgentsElsewhereReachNoUnixSocket, drivers.TestUnixSockets,
-// drivers.TestWhatUnixSocketsDoNotHave
+// drivers.TestUnixSocketsAreRefusedWhereClientsLackThem
 func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 	for _, c := range []struct{ arm, expected string }{
 		{"here", "here is a server: Assay needs to know which one to use|server: start|endpoints: [HOST:PORT]"},

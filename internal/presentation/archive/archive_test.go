@@ -97,7 +97,7 @@ func TestARunIsReplacedAndRemoved(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoArchiveIsRefusedAndStaysAsItIs(t *testing.T) {
+func TestOtherFileIsRefusedAsArchiveAndUnchanged(t *testing.T) {
 	for name, c := range map[string]struct{ make, says string }{
 		"another program's": {"CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "another program"},
 		"a newer Assay's":   {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 4", applicationID), "version 4"},

@@ -262,7 +262,7 @@ const overflowing = `(() => {
 
 // A reader takes a table along as text, puts a chart on another scale, takes a store out of it, and finds all
 // that again at the page's address.
-func TestWhatAReaderChanges(t *testing.T) {
+func TestPageKeepsAReadersChoicesInItsAddress(t *testing.T) {
 	t.Parallel()
 	s := fixtures["collapse"]
 	s.samples = 20

@@ -371,7 +371,7 @@ func TestRunDirectoriesThatAreDamagedAreServed(t *testing.T) {
 
 // The stores of each phase are ordered by the geometric mean of their good trials; what is left takes as long
 // as the trials of its arm did.
-func TestHowFarARunHasCome(t *testing.T) {
+func TestRankingSoFarAndTimeLeft(t *testing.T) {
 	t.Parallel()
 	one := func(arm string, hue int, state record.State, rate float64) oneTrial {
 		return oneTrial{Arm: arm, Hue: hue, State: string(state), Rates: map[string]float64{"put": rate}}

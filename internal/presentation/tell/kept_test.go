@@ -14,7 +14,7 @@ import (
 
 // A report of a thousand trials must fit into a small machine. What is kept of a trial does not grow
 // with the figures of its samples: those are read where they are needed, and released.
-func TestWhatATrialKeepsIsSmall(t *testing.T) {
+func TestKeptTrialDoesNotGrowWithItsFigures(t *testing.T) {
 	made := recordtest.Run(recordtest.Shape{Name: "kept", Classes: []store.Durability{store.D1}, Blocks: 20, Seconds: 30, Seed: 1, AA: true,
 		Arms: []recordtest.Arm{{Name: "a", PutRate: 1e5, GetRate: 2e5, Noise: 0.05}, {Name: "b", PutRate: 2e5, GetRate: 1e5, Noise: 0.05}}})
 	figures := map[string]float64{}

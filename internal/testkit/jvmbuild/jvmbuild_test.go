@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWhatWasBuiltOfOtherSourcesIsTold(t *testing.T) {
+func TestStaleBuildIsTold(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(folder, name)
