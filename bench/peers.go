@@ -137,7 +137,8 @@ func printPeers(rounds int, only, placed, scratch string) error {
 			fmt.Printf("%s: not measured: %v\n", p.program, err)
 			continue
 		}
-		fmt.Printf("Reads by key of %s, operations/s: Assay, %s, Assay's share of it (median; lowest and highest round); client's CPU time a read by the server's count, µs: Assay, the other\n", p.server, p.program)
+		fmt.Printf("Reads by key of %s, operations/s: %s, and Assay's share of it with %s (median; lowest and highest round); client's CPU time a read by the server's count, µs: the other, Assay\n",
+			p.server, p.program, strings.Join(peerHandles, " and with "))
 		for _, placement := range placements {
 			if placed != "" && placed != placement.name {
 				continue
@@ -173,27 +174,47 @@ func (p peer) print(name string, cpus experiment.CPUs, rounds int, scratch strin
 		return err
 	}
 	for _, connections := range []int{1, 8, 50} {
-		var ours, theirs, shares, ourCPU, theirCPU []float64
-		for range rounds {
-			own, err := p.counted(instance, func() (read, error) {
-				return p.runAssay(instance, cpus.Client, connections)
-			})
-			if err != nil {
-				return err
-			}
-			other, err := p.counted(instance, func() (read, error) {
-				return p.runProgram(instance, cpus.Client, connections)
-			})
-			if err != nil {
-				return err
-			}
-			ours, theirs, shares = append(ours, own.rate), append(theirs, other.rate), append(shares,
-				own.rate/other.rate)
-			ourCPU, theirCPU = append(ourCPU, own.cpuNS/1e3), append(theirCPU, other.cpuNS/1e3)
+		if err := p.compare(name, instance, cpus.Client, rounds, connections); err != nil {
+			return err
 		}
-		fmt.Printf("  %-10s %3d connections %9.0f %9.0f   %.2f (%.2f to %.2f)  %6.1f %6.1f\n", name, connections, median(ours), median(theirs),
-			median(shares), slices.Min(shares), slices.Max(shares), median(ourCPU), median(theirCPU))
 	}
+	return nil
+}
+
+// peerHandles are the ways to share handles that are compared.
+var peerHandles = []string{control.HandlesAsync, control.HandlesPerThread}
+
+// compare has all clients take turns in each round.
+func (p peer) compare(name string, i *server.Instance, cpus []int, rounds, connections int) error {
+	clients := []func() (read, error){func() (read, error) { return p.runProgram(i, cpus, connections) }}
+	for _, handles := range peerHandles {
+		clients = append(clients, func() (read, error) { return p.runAssay(i, cpus, handles, connections) })
+	}
+	rates, shares := make([][]float64, len(clients)), make([][]float64, len(clients))
+	cpu := make([][]float64, len(clients))
+	for round := range rounds {
+		reads := make([]read, len(clients))
+		for turn := range clients {
+			k := (round + turn) % len(clients)
+			r, err := p.counted(i, clients[k])
+			if err != nil {
+				return err
+			}
+			reads[k] = r
+		}
+		for k, r := range reads {
+			rates[k], cpu[k] = append(rates[k], r.rate), append(cpu[k], r.cpuNS/1e3)
+			shares[k] = append(shares[k], r.rate/reads[0].rate)
+		}
+	}
+	fmt.Printf("  %-10s %3d connections %9.0f", name, connections, median(rates[0]))
+	for k := range clients[1:] {
+		fmt.Printf("   %.2f (%.2f to %.2f)", median(shares[k+1]), slices.Min(shares[k+1]), slices.Max(shares[k+1]))
+	}
+	for k := range clients {
+		fmt.Printf("  %6.1f", median(cpu[k]))
+	}
+	fmt.Println()
 	return nil
 }
 
@@ -251,9 +272,12 @@ func (p peer) load(i *server.Instance) error {
 }
 
 // runAssay reads its records, each value checked.
-func (p peer) runAssay(i *server.Instance, cpus []int, connections int) (r read, err error) {
+func (p peer) runAssay(i *server.Instance, cpus []int, handles string, connections int) (r read, err error) {
 	w := serverWork(p.server, i)
-	w.durability, w.threads, w.handles, w.cpus = p.class, connections, control.HandlesPerThread, cpus
+	w.durability, w.threads, w.handles, w.cpus = p.class, connections, handles, cpus
+	if handles == control.HandlesAsync {
+		w.pipeline = 1
+	}
 	err = withWorker(w, func(process *conductor.Worker, call func(control.Request) error) error {
 		request := prepareDefault()
 		request.Phase, request.Number, request.Keys, request.LoadedRecords, request.Verify = "timed", 1, keysOf(false), w.records, true

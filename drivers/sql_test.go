@@ -46,6 +46,9 @@ func serve(t *testing.T, d store.Description, c *store.Config) {
 	}
 }
 
+// lanes is the lean client's asynchronous form.
+const lanes = "lanes"
+
 // eachSQL runs a test for each driver of an SQL server, with each of its clients.
 func eachSQL(t *testing.T, test func(t *testing.T, driver store.Driver, p server.Program, client string)) {
 	for _, driver := range drivers.All() {
@@ -54,7 +57,10 @@ func eachSQL(t *testing.T, test func(t *testing.T, driver store.Driver, p server
 			continue
 		}
 		p, _ := drivers.Program(d.Name)
-		for _, client := range []string{"lean", "database/sql"} {
+		for _, client := range []string{"lean", "database/sql", lanes} {
+			if client == lanes && !d.Abilities.Async {
+				continue
+			}
 			t.Run(d.Name+"/"+client, func(t *testing.T) { test(t, driver, p, client) })
 		}
 	}
@@ -63,14 +69,33 @@ func eachSQL(t *testing.T, test func(t *testing.T, driver store.Driver, p server
 func sqlConfig(t *testing.T, driver store.Driver, class store.Durability, client string) store.Config {
 	t.Helper()
 	d := driver.Describe()
+	if client == lanes {
+		client = "lean"
+	}
 	c := drivertest.Config(t, d, class, map[string]string{"client": client})
 	serve(t, d, &c)
 	return c
 }
 
+// openSQL opens a store, and returns a further client of it by each call of more.
+func openSQL(t *testing.T, driver store.Driver, c store.Config, client string) (
+	h store.Handle, more func() store.Handle) {
+	t.Helper()
+	s, h := drivertest.Open(t, driver, c)
+	if client == lanes {
+		return drivertest.Async(t, s), func() store.Handle { return drivertest.Async(t, s) }
+	}
+	return h, func() store.Handle {
+		other, err := s.Handle()
+		must(t, err)
+		t.Cleanup(func() { must(t, other.Close()) })
+		return other
+	}
+}
+
 func TestSQLLongestValue(t *testing.T) {
 	eachSQL(t, func(t *testing.T, driver store.Driver, _ server.Program, client string) {
-		_, h := drivertest.Open(t, driver, sqlConfig(t, driver, store.D0, client))
+		h, _ := openSQL(t, driver, sqlConfig(t, driver, store.D0, client), client)
 		value := bytes.Repeat([]byte{0, 1, '\\', 255}, driver.Describe().ValueBytesMax/4)
 		must(t, h.Put([]byte("key"), value))
 		mustGet(t, h, []byte("key"), value)
@@ -89,7 +114,7 @@ func TestSQLLongestValue(t *testing.T) {
 // Keys that do not compress are as long as others.
 func TestSQLLongestKeys(t *testing.T) {
 	eachSQL(t, func(t *testing.T, driver store.Driver, _ server.Program, client string) {
-		_, h := drivertest.Open(t, driver, sqlConfig(t, driver, store.D0, client))
+		h, _ := openSQL(t, driver, sqlConfig(t, driver, store.D0, client), client)
 		state := uint64(1)
 		for range 200 {
 			key := make([]byte, driver.Describe().KeyBytesMax)
@@ -112,7 +137,7 @@ func TestSQLLateAnswersAreGivenUp(t *testing.T) {
 	eachSQL(t, func(t *testing.T, driver store.Driver, p server.Program, client string) {
 		c := sqlConfig(t, driver, store.D0, client)
 		c.Options["operation_timeout"] = "2s"
-		_, h := drivertest.Open(t, driver, c)
+		h, _ := openSQL(t, driver, c, client)
 		drivertest.GivesUpLate(t, servers.Get(t, p, store.D0), h)
 	})
 }
@@ -120,10 +145,8 @@ func TestSQLLateAnswersAreGivenUp(t *testing.T) {
 // A deadlock's victim is a conflict, and nothing of its batch was done.
 func TestSQLDeadlocksAreConflicts(t *testing.T) {
 	eachSQL(t, func(t *testing.T, driver store.Driver, _ server.Program, client string) {
-		s, h := drivertest.Open(t, driver, sqlConfig(t, driver, store.D0, client))
-		other, err := s.Handle()
-		must(t, err)
-		defer func() { must(t, other.Close()) }()
+		h, more := openSQL(t, driver, sqlConfig(t, driver, store.D0, client), client)
+		other := more()
 		const half = 200
 		batch := func(h store.Handle, first int, value string) error {
 			var writes []store.Write
@@ -160,10 +183,10 @@ func TestSQLDeadlocksAreConflicts(t *testing.T) {
 
 func TestSQLSteadyPathAllocations(t *testing.T) {
 	eachSQL(t, func(t *testing.T, driver store.Driver, _ server.Program, client string) {
-		if client != "lean" {
+		if client == "database/sql" {
 			t.Skip("SKIPPED: database/sql allocates, and so do those that use it")
 		}
-		_, h := drivertest.Open(t, driver, sqlConfig(t, driver, store.D0, client))
+		h, _ := openSQL(t, driver, sqlConfig(t, driver, store.D0, client), client)
 		key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
 		allocations := testing.AllocsPerRun(200, func() {
 			must(t, h.Put(key, value))

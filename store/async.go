@@ -19,8 +19,9 @@ type Loop interface {
 	// block. It may put the request off to the next Reap: so a pipeline is refilled by one write, and
 	// those of all lanes by one system call.
 	//
-	// It keeps nothing of r after the call. [OpAdd] and [OpCompareAndSwap] may take several round
-	// trips: nothing else is submitted on the lane before they have ended.
+	// It keeps nothing of r after the call. [OpAdd] and [OpCompareAndSwap], and [OpApply] of a
+	// [Stepper], may take several round trips: nothing else is submitted on the lane before they have
+	// ended.
 	Submit(lane int, r *Request)
 
 	// Reap calls ended for each operation that has ended, in what [Handle]'s methods return: value
@@ -43,6 +44,9 @@ type Pinner interface {
 	// Interface names the kernel's interface that a pinned loop uses.
 	Interface() string
 }
+
+// Stepper is a [Loop] whose batches may take several round trips. Optional.
+type Stepper interface{ StepsInBatches() bool }
 
 // Ended is told of an operation that has ended.
 type Ended func(lane int, value []byte, err error)

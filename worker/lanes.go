@@ -34,6 +34,7 @@ type driver struct {
 	waiting moments
 	stop    *uint64
 	stopped bool
+	steps   bool // batches take several requests: [store.Stepper]
 	request store.Request
 	err     error // why the loop could not go on
 }
@@ -78,6 +79,9 @@ func (s *session) laneDrivers(p *phase, threads []*thread) []*driver {
 	all := make([]*driver, len(s.handles.loops))
 	for i, loop := range s.handles.loops {
 		all[i] = &driver{loop: loop, stop: p.counters.StopWord()}
+		if s, is := loop.(store.Stepper); is {
+			all[i].steps = s.StepsInBatches()
+		}
 	}
 	for i, t := range threads {
 		d := all[i%len(all)]
@@ -182,6 +186,7 @@ func (d *driver) begin(l *lane, now, due int64) {
 	case trace.Batch:
 		l.makeBatch(entry, f.sequence, l.position, l.lap)
 		r.Operation, r.Writes, f.members, f.bytes = store.OpApply, l.writes, len(l.writes), len(l.arena)
+		l.alone = d.steps
 	case trace.Delete:
 		r.Operation, r.Key = store.OpDelete, l.keys.Key(f.index)
 		f.bytes = len(r.Key)
@@ -259,10 +264,10 @@ func (d *driver) ended(number int, value []byte, err error) {
 	}
 	l.head.NowNS = uint64(now - l.startNS)
 	l.head.Acknowledged = f.sequence + f.entries
-	if l.n == len(l.flight) || isAlone(o) {
+	if l.n == len(l.flight) || d.isAlone(o) {
 		l.roomNS = now
 	}
-	l.alone = l.alone && !isAlone(o)
+	l.alone = l.alone && !d.isAlone(o)
 	if l.first++; l.first == len(l.flight) {
 		l.first = 0
 	}
@@ -281,8 +286,8 @@ func (d *driver) ended(number int, value []byte, err error) {
 
 // isAlone reports whether nothing is begun on a lane behind an operation: it may take several
 // requests.
-func isAlone(o trace.Operation) bool {
-	return o == trace.ReadModifyWrite || o == trace.CompareAndSwap || o == trace.Add
+func (d *driver) isAlone(o trace.Operation) bool {
+	return o == trace.ReadModifyWrite || o == trace.CompareAndSwap || o == trace.Add || o == trace.Batch && d.steps
 }
 
 // goOn begins the write of an operation that has read; false if it has read nothing.

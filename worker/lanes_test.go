@@ -20,6 +20,7 @@ type asyncFake struct {
 	swap    bool  // each lane's answers come in the wrong order
 	fail    error // of Reap
 	depth   int   // most operations on a lane's way
+	steps   bool  // batches take several requests
 	crowded bool  // an operation was submitted behind one that must be alone
 	batches []int // how many operations were submitted at a time, between two answers
 }
@@ -70,6 +71,7 @@ func (l *fakeLoop) Submit(lane int, r *store.Request) {
 		}
 		a.err = l.handle.Put(r.Key, r.Value)
 	case store.OpApply:
+		a.alone = l.of.steps
 		for _, w := range r.Writes {
 			a.err = errors.Join(a.err, l.handle.Put(w.Key, w.Value))
 		}
@@ -112,6 +114,8 @@ func (l *fakeLoop) Reap(_ time.Duration, ended store.Ended) error {
 	}
 	return nil
 }
+
+func (l *fakeLoop) StepsInBatches() bool { return l.of.steps }
 
 func (l *fakeLoop) Close() error { return nil }
 
@@ -174,6 +178,28 @@ func TestLanesDoWhatThreadsDo(t *testing.T) {
 		}
 		if f.depth > pipeline || f.crowded || pipeline == 4 && f.depth < 3 {
 			t.Errorf("pipeline %d: up to %d operations were on a lane's way; beside one that must be alone: %v", pipeline, f.depth, f.crowded)
+		}
+	}
+}
+
+// A batch of several requests has its lane for itself, and one of a single request does not.
+func TestBatchesInStepsAreAlone(t *testing.T) {
+	for _, steps := range []bool{false, true} {
+		f := &asyncFake{steps: steps}
+		s := serveAsync(t, f, 1, 4)
+		const members = 2
+		p := newPhase(1, trace.MakeEntry(trace.Batch, 0, members, false), entry(trace.Upsert, 1).Member(),
+			entry(trace.Upsert, 2).Member(), entry(trace.Read, 1), entry(trace.Read, 2))
+		p.file.Amounts[members] = members
+		p.file.Threads[0].Limit *= 30
+		c, _ := s.run(p)
+		for _, total := range c.Sample(true).Totals {
+			if total.Outcomes[counters.OK] != total.Operations() || total.Operations() == 0 {
+				t.Errorf("%s: %v", total.Operation, total.Outcomes)
+			}
+		}
+		if f.crowded || f.depth > 3 != !steps {
+			t.Errorf("batches in steps: %v: %d operations were on the way, beside a batch in steps: %v", steps, f.depth, f.crowded)
 		}
 	}
 }

@@ -5,6 +5,7 @@
 //	class.go       which durability class the server has, as it tells it
 //	schema.go      the database: made, recognised, dropped
 //	connection.go  the lean client: the library's connection without database/sql
+//	lane.go        asynchronous handles: the protocol on connections that the library made
 //	plan.go        plans of queries, as the server tells them
 //	inspect.go     settings and statistics, as the server tells them
 //	server.go      the server, for trials that start one

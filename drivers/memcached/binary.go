@@ -310,6 +310,14 @@ func (b binaryForm) told(c *connection, op opcode) (string, error) {
 	return string(words), err
 }
 
+func (b binaryForm) knock(c *wire.Connection) error {
+	h, err := b.request(c, opVersion, nil, nil)
+	if err == nil {
+		_, err = h.text(c)
+	}
+	return err
+}
+
 // version asks for nothing before: a server that wants a login tells its version without one.
 func (b binaryForm) version(c *connection) (string, error) {
 	if _, err := b.told(c, opNoop); err != nil {

@@ -26,6 +26,8 @@ func newConnection(endpoint string, timeout time.Duration, access wire.Access, p
 	}
 	if _, _, given := access.Login(); given {
 		c.Greet = p.login
+	} else { // whose answer says as much
+		c.Knock = p.knock
 	}
 	return c
 }

@@ -198,7 +198,7 @@ func (d *db) Held() (items uint64, known bool) {
 func (d *db) newConnection(endpoint string) connection {
 	c := newConnection(endpoint, d.timeout, d.access, protocols[d.protocol])
 	if d.protocol == udpProtocol {
-		c.Network = dialDatagrams
+		c.Network, c.Knock = dialDatagrams, nil
 	}
 	c.Reconnects, c.Bound = &d.reconnects, &d.Bound
 	return c

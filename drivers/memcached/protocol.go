@@ -34,6 +34,8 @@ type protocol interface {
 	// checkLogin is an error for credentials that the protocol can't carry.
 	checkLogin(user, password string) error
 
+	// knock is [wire.Connection.Knock].
+	knock(c *wire.Connection) error
 	version(c *connection) (string, error)
 	// stats tells each statistic of a group; "" is the general one.
 	stats(c *connection, group string, tell func(name, value string)) error

@@ -175,6 +175,16 @@ func (text) checkLogin(user, password string) error {
 	return nil
 }
 
+// knock takes any line for an answer: also one that refuses.
+func (text) knock(c *wire.Connection) error {
+	c.Request = append(c.Request[:0], "version\r\n"...)
+	if err := c.Send(); err != nil {
+		return err
+	}
+	_, err := c.ReadLine()
+	return err
+}
+
 func (text) version(c *connection) (string, error) {
 	line, err := c.ask("version")
 	if err != nil {

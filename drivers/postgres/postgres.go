@@ -5,6 +5,7 @@
 //	class.go       which durability class a session has, as the server tells it
 //	schema.go      the schema: made, recognised, dropped
 //	connection.go  the lean client: pgx's connection without database/sql
+//	lane.go        asynchronous handles: the protocol on connections that pgx made
 //	jsonb.go       records with columns as documents
 //	plan.go        plans of queries, as the server tells them
 //	inspect.go     settings and statistics, as the server tells them

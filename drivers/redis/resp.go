@@ -24,8 +24,20 @@ func newConnection(endpoint string, timeout time.Duration, e entry) connection {
 	}
 	if _, _, given := e.access.Login(); given || e.database != 0 || e.resp3 {
 		c.Greet = func(w *wire.Connection) error { return e.greet(connection{w, e.resp3}) }
+	} else { // whose answer says as much
+		c.Knock = knock
 	}
 	return c
+}
+
+// knock takes any line for an answer: also one that refuses.
+func knock(c *wire.Connection) error {
+	c.Request = append(c.Request[:0], "*1\r\n$4\r\nPING\r\n"...)
+	if err := c.Send(); err != nil {
+		return err
+	}
+	_, err := c.ReadLine()
+	return err
 }
 
 // entry is how a connection gets in, the protocol that it speaks then, and the database that it

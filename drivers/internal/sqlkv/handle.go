@@ -281,20 +281,32 @@ func (h *Handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err err
 }
 
 // row makes arguments of a key and a value.
-func (h *Handle) row(arguments [][]byte, key, value []byte) ([][]byte, error) {
-	d := h.layout.Dialect
+func (l *Layout) row(arguments [][]byte, key, value []byte) ([][]byte, error) {
+	d := l.Dialect
 	if len(key) > d.KeyBytesMax {
 		return arguments, fmt.Errorf("%s: the key is longer than %d bytes", d.Name, d.KeyBytesMax)
 	}
 	if len(value) > d.ValueBytesMax {
 		return arguments, fmt.Errorf("%s: the value is longer than %d bytes", d.Name, d.ValueBytesMax)
 	}
-	return h.layout.split(append(arguments, blob(key)), value)
+	return l.split(append(arguments, blob(key)), value)
+}
+
+// swap makes arguments of a key, and of its new value and its old one.
+func (l *Layout) swap(arguments [][]byte, key, old, value []byte) ([][]byte, error) {
+	if d := l.Dialect; max(len(old), len(value)) > d.ValueBytesMax {
+		return arguments, fmt.Errorf("%s: the value is longer than %d bytes", d.Name, d.ValueBytesMax)
+	}
+	arguments, err := l.split(arguments, value)
+	if err != nil {
+		return arguments, err
+	}
+	return l.split(append(arguments, blob(key)), old)
 }
 
 // store does a put or an add.
 func (h *Handle) store(o operation, doing string, key, value []byte) (rows int64, err error) {
-	if h.arguments, err = h.row(h.arguments[:0], key, value); err != nil {
+	if h.arguments, err = h.layout.row(h.arguments[:0], key, value); err != nil {
 		return 0, err
 	}
 	s, err := h.begin(o, 0)
@@ -355,15 +367,7 @@ func (h *Handle) DeletePrefix(prefix []byte, atMost int) (deleted int, err error
 // CompareAndSwap is one UPDATE that names the old value. Where it finds no row, a second statement
 // asks if the key is there at all.
 func (h *Handle) CompareAndSwap(key, old, value []byte) (err error) {
-	if len(value) > h.layout.Dialect.ValueBytesMax {
-		return fmt.Errorf("%s: the value is longer than %d bytes", h.layout.Dialect.Name,
-			h.layout.Dialect.ValueBytesMax)
-	}
-	if h.arguments, err = h.layout.split(h.arguments[:0], value); err != nil {
-		return err
-	}
-	h.arguments = append(h.arguments, blob(key))
-	if h.arguments, err = h.layout.split(h.arguments, old); err != nil {
+	if h.arguments, err = h.layout.swap(h.arguments[:0], key, old, value); err != nil {
 		return err
 	}
 	s, err := h.begin(swap, 0)
@@ -455,7 +459,7 @@ func (h *Handle) Apply(writes []store.Write) error {
 		var err error
 		if w.Delete {
 			o, h.arguments = remove, append(h.arguments, blob(w.Key))
-		} else if h.arguments, err = h.row(h.arguments, w.Key, w.Value); err != nil {
+		} else if h.arguments, err = h.layout.row(h.arguments, w.Key, w.Value); err != nil {
 			return err
 		}
 		s, err := h.statement(o, 0)

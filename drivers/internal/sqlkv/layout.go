@@ -5,6 +5,7 @@
 //	explain.go    plans of queries, as databases tell them
 //	record.go     records taken apart into columns, and put together again
 //	handle.go     [Handle]: the operations, over a [Connection]
+//	lane.go       [Lane]: the operations of asynchronous handles, over a [Dialogue]
 //	database.go   a [Connection] by database/sql
 //	link.go       [Link]: the socket of a handle, with the operation's deadline
 //	server.go     [Server]: what the store of a database server has, whichever it is

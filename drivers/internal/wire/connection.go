@@ -54,13 +54,18 @@ type Connection struct {
 	Endpoint string
 	Timeout  time.Duration // of one operation, and of connecting
 	Access   Access
-	// Network connects where it is not by TCP. Optional: Access does. No [Loop] takes it.
+	// Network connects where it is not by TCP, or where a library logs in. Optional: Access does. A
+	// [Loop] takes what has a socket of its own (a [syscall.Conn] of one stream).
 	Network func(ctx context.Context, endpoint string, timeout time.Duration) (net.Conn, error)
 	// Blocks makes the socket block in the kernel, for few connections ([blocking.Suits]); one by
 	// TLS does not. No [Loop] takes it.
 	Blocks bool
 	// Greet is what a new connection is to say before its first request. Optional.
 	Greet func(*Connection) error
+	// Knock is a request that a server answers once it has accepted the connection, which is there
+	// before that. Optional; [Connection.Open] and a [Loop] that is opened send it: so of those that are
+	// opened one after the other few stand in the server's listen queue, however short it is.
+	Knock func(*Connection) error
 	// Reconnects counts how often an operation connected anew. Optional.
 	Reconnects *atomic.Uint64
 	// Bound is how long what is read at once may be. Optional.
@@ -131,6 +136,14 @@ func (c *Connection) Open(ctx context.Context) error {
 	ofOperation := c.Timeout
 	c.Timeout = max(c.Timeout, connectPatience)
 	err := c.Dial(ctx)
+	if err == nil && c.Knock != nil {
+		err = c.setDeadline()
+	}
+	if err == nil && c.Knock != nil {
+		if err = c.Knock(c); err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}
 	c.Timeout = ofOperation
 	return err
 }

@@ -41,6 +41,8 @@ type Loop struct {
 	dialled chan dialled
 	dialing int
 
+	steps bool // batches take several requests
+
 	ring        *ring // nil: epoll
 	completions []completion
 	sending     []int // lanes whose requests the ring was given in this turn
@@ -99,6 +101,9 @@ func NewLoop(speakers []Speaker, pipeline int) (l *Loop, err error) {
 		if one.link.Access.tls != nil { // whose records the loop can't read
 			return l, fmt.Errorf("%s: asynchronous handles have no TLS: %w", one.link.Server, store.ErrRefused)
 		}
+		if s, is := speaker.(Stepper); is {
+			l.steps = s.StepsInBatches()
+		}
 		one.link.looped, one.link.answer = true, l.answer
 		l.timeout = one.link.Timeout
 	}
@@ -135,7 +140,7 @@ func (l *Loop) dialAll() error {
 	for range min(dialsAtOnce, len(l.lanes)) {
 		dials.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(l.lanes) && !failed.Load(); i = int(next.Add(1)) - 1 {
-				if sockets[i], errs[i] = l.lanes[i].link.dialAside(); errs[i] != nil {
+				if sockets[i], errs[i] = l.lanes[i].link.dialAside(true); errs[i] != nil {
 					failed.Store(true)
 				}
 			}
@@ -164,21 +169,33 @@ func (l *Loop) watch(change, descriptor int, events uint32, lane int) error {
 	return nil
 }
 
-// dialAside makes a connection as c's are made, greeting included, and does not use it yet.
-func (c *Connection) dialAside() (descriptor, error) {
-	aside := Connection{Server: c.Server, Endpoint: c.Endpoint, Timeout: c.Timeout, Access: c.Access, Greet: c.Greet}
-	if err := aside.Dial(context.Background()); err != nil {
+// dialAside makes a connection as c's are made, greeting included, and does not use it yet. opens: no
+// operation waits for it.
+func (c *Connection) dialAside(opens bool) (descriptor, error) {
+	aside := Connection{Server: c.Server, Endpoint: c.Endpoint, Timeout: c.Timeout, Access: c.Access,
+		Network: c.Network, Greet: c.Greet, Knock: c.Knock}
+	dial := aside.Dial
+	if opens {
+		dial = aside.Open
+	}
+	if err := dial(context.Background()); err != nil {
 		return -1, err
 	}
 	if aside.start != aside.end {
 		return -1, aside.GiveUp("connect", errTooMuch)
 	}
-	socket, err := take(aside.socket.(stream))
+	one, is := aside.socket.(stream)
+	if !is {
+		return -1, aside.GiveUp("connect", errNoStream)
+	}
+	socket, err := take(one)
 	if err != nil {
 		return -1, c.failure("connect", err)
 	}
 	return socket, nil
 }
+
+var errNoStream = fmt.Errorf("asynchronous handles need a stream of the kernel's: %w", store.ErrRefused)
 
 // stream is a connection of package net, by TCP or to a Unix socket.
 type stream interface {
@@ -209,11 +226,17 @@ func (l *Loop) join(i int, socket descriptor) error {
 	one.link.Use(socket)
 	one.sent, one.full = 0, false
 	one.made++
+	if j, is := one.speaker.(Joiner); is {
+		j.Joined()
+	}
 	if l.ring != nil {
 		return l.receive(i)
 	}
 	return l.watch(unix.EPOLL_CTL_ADD, int(socket), unix.EPOLLIN, i)
 }
+
+// StepsInBatches is of [store.Stepper].
+func (l *Loop) StepsInBatches() bool { return l.steps }
 
 // Submit is of [store.Loop].
 func (l *Loop) Submit(i int, r *store.Request) {
@@ -492,7 +515,7 @@ func (l *Loop) flush(i int, one *lane, ended store.Ended) (told bool, err error)
 
 // dial connects a lane anew, beside the loop.
 func (l *Loop) dial(i int, c *Connection) {
-	socket, err := c.dialAside()
+	socket, err := c.dialAside(false)
 	l.dialled <- dialled{i, socket, err}
 	_, _ = unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // it is full only if it wakes already
 }

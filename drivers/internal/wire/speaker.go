@@ -19,3 +19,10 @@ type Speaker interface {
 	// request, the rest of the operation; value then is what it read into, to be reused.
 	Answer(slot int, into []byte) (value []byte, more bool, err error)
 }
+
+// Stepper is a [Speaker] whose batches may take several requests ([store.Stepper]). Optional.
+type Stepper interface{ StepsInBatches() bool }
+
+// Joiner is a [Speaker] that is told when its lane has another connection, which was greeted, and on
+// which nothing was sent yet: what stands in the link's Request was made for the one before it. Optional.
+type Joiner interface{ Joined() }
