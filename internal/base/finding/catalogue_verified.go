@@ -5,7 +5,7 @@ var _ = register(
 		Says: `{{if .values}}Verified {{if ge .values 1000000000}}{{number .values}} values{{else}}{{plural .values "value" ""}}{{end}}: {{if eq .values .right}}all correct{{else}}{{count .right}} correct{{end}}` +
 			`{{if .old}}; {{plural .old "sampled read" ""}} returned an overwritten value{{end}}` +
 			`{{if .missed}}; {{plural .missed "read" ""}} did not find a stored record{{end}}` +
-			`{{if .read_back}}; {{count .read_back}} read back: {{if .not_judged}}{{count .read_right}} right, {{end}}{{count .lost}} lost` +
+			`{{if .read_back}}; {{count .read_back}}{{if .of}} of {{count .of}} records sampled (memory has no room for more) and{{end}} read back: {{if .not_judged}}{{count .read_right}} right, {{end}}{{count .lost}} lost` +
 			`{{if .stale}}, {{count .stale}} stale{{end}}{{if .evicted}}, {{count .evicted}} evicted{{if .store_evicted}} ({{count .store_evicted}} by the servers' count){{end}}{{end}}` +
 			`{{if .not_read}}, {{count .not_read}} not read{{end}}` +
 			`{{if .not_judged}}, {{count .not_judged}} not judged (a write or read of them failed, a read may have filled them, or their value tells no version){{end}}{{end}}.{{else}}No value was verified.{{end}}` +
@@ -19,6 +19,7 @@ var _ = register(
 			VerifiedParams{Values: 577831, Right: 577831, ReadBack: 140000, Evicted: 25074, StoreEvicted: 31200},
 			VerifiedParams{Values: 13976, Right: 13976, ReadBack: 40000, ReadRight: 7053, NotJudged: 32947},
 			VerifiedParams{Values: 3246866206, Right: 3246866206, ReadBack: 770000},
+			VerifiedParams{Values: 1700000, Right: 1700000, ReadBack: 1700000, Of: 100000000},
 			VerifiedParams{},
 		}},
 	Entry{Example: ExpiredParams{OnTime: 120441, Over: 120441, LatestNS: 0.98e9},
@@ -64,6 +65,7 @@ type VerifiedParams struct {
 	// a record
 	Old, Missed                             uint64
 	ReadBack, Lost, Stale, Evicted, NotRead uint64 // records of the final check
+	Of                                      uint64 `param:"omitempty"` // records that those read back were drawn from, where memory had room for no more
 	ReadRight, NotJudged                    uint64 `param:"omitempty"` // of those read back, where some could not be judged
 	// records that the stores count as evicted, of all trials with such a record
 	StoreEvicted       uint64

@@ -82,6 +82,9 @@ func (r *Run) checkTrial(t *Trial) error {
 	if f := t.Final; f != nil && f.Foreign > f.Wrong {
 		return errors.New("of the final check's wrong values, more than all are of another trial")
 	}
+	if f := t.Final; f != nil && f.Fits > 0 && (f.Records > f.Fits || f.Fits >= f.Of) {
+		return errors.New("the final check has read more records than memory had room for, or all of them")
+	}
 	if f := t.Final; f != nil && (f.Records > f.Of || f.NotRead > f.Of-f.Records ||
 		f.Right+f.Lost+f.Evicted+f.Stale+f.Wrong+f.Late+f.Errors+f.Unknown != f.Records || f.Expired > f.Right) {
 		return errors.New("the outcomes of the final check do not add up")

@@ -634,6 +634,7 @@ type FinalCheck struct {
 	Records  uint64   `json:"records"`            // read back
 	NotRead  uint64   `json:"not_read,omitempty"` // that were to be read as well: the check was given up, because the store did not answer
 	Of       uint64   `json:"of"`                 // that were put, deleted since or not: those read back were drawn from them
+	Fits     uint64   `json:"fits,omitempty"`     // that memory had room to check, where more were to be; 0: all of them
 	Right    uint64   `json:"right"`
 	Lost     uint64   `json:"lost"`              // absent, though a write was acknowledged and no delete could have come after it
 	Evicted  uint64   `json:"evicted,omitempty"` // absent, and the store says that it removed as many or more

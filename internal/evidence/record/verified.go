@@ -16,10 +16,13 @@ type Verified struct {
 
 	// The final check of all trials, as [FinalCheck] has it.
 	ReadBack uint64
-	Lost     uint64
-	Evicted  uint64
-	Stale    uint64
-	NotRead  uint64
+	// Of are those from which ReadBack were drawn, where memory had room for no more of them in some
+	// trial; else 0.
+	Of      uint64
+	Lost    uint64
+	Evicted uint64
+	Stale   uint64
+	NotRead uint64
 	// ReadRight are those of ReadBack that were right, and NotJudged those that are neither right nor at
 	// fault: a write or the read of them failed, or the value tells no version.
 	ReadRight, NotJudged uint64
@@ -76,6 +79,9 @@ func (t *Trial) verified(reads bool) Verified {
 		judged := f.Right + f.Stale + f.Wrong + f.Late
 		v.Values, v.Right = v.Values+judged, v.Right+f.Right
 		v.ReadBack, v.Lost, v.Evicted, v.Stale, v.NotRead = f.Records, f.Lost, f.Evicted, f.Stale, f.NotRead
+		if f.Fits > 0 {
+			v.Of = f.Of
+		}
 		v.ReadRight, v.NotJudged = f.Right, f.Unknown+f.Errors
 		if f.Evicted > 0 && f.StoreEvicted != nil {
 			v.StoreEvicted = *f.StoreEvicted
@@ -112,6 +118,9 @@ func (p *Phase) verified(v *Verified, reads bool) (wrote bool) {
 
 // Add adds what another run, or trial, has verified.
 func (v *Verified) Add(o Verified) {
+	if v.Of+o.Of > 0 { // of the one in which all fit, those that were read
+		v.Of = max(v.Of, v.ReadBack) + max(o.Of, o.ReadBack)
+	}
 	v.Values, v.Right, v.ReadBack = v.Values+o.Values, v.Right+o.Right, v.ReadBack+o.ReadBack
 	v.Old, v.Missed = v.Old+o.Old, v.Missed+o.Missed
 	v.Lost, v.Evicted, v.Stale, v.NotRead = v.Lost+o.Lost, v.Evicted+o.Evicted, v.Stale+o.Stale, v.NotRead+o.NotRead

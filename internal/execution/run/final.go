@@ -3,10 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/keyval"
 	"assay/store"
@@ -15,14 +17,15 @@ import (
 const finalCheckNumber = 255
 
 // finalCheck reads records back and holds each against the writes that were acknowledged: what is
-// absent is lost, what is older is stale. It reads as many records as the experiment says, drawn at
-// random.
+// absent is lost, what is older is stale. It reads as many records as the experiment says, or as memory
+// has room for, drawn at random.
 func (t *trial) finalCheck(ctx context.Context) error {
 	e := t.run.experiment
 	if e.VerifyRecords == 0 || t.store.Description.Kind == store.None {
 		return nil
 	}
-	indexes, of := audit.Sample(t.past.phases, e.VerifyRecords, keyval.Mix(t.plan.Seed^finalCheckNumber<<32))
+	most := t.checkable()
+	indexes, of := audit.Sample(t.past.phases, min(e.VerifyRecords, most), keyval.Mix(t.plan.Seed^finalCheckNumber<<32))
 	if len(indexes) == 0 {
 		return nil
 	}
@@ -51,6 +54,9 @@ func (t *trial) finalCheck(ctx context.Context) error {
 		Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
 		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown,
 		Expired: counts.Expired, Late: counts.Late, Examples: counts.Examples}
+	if most < min(e.VerifyRecords, of) {
+		check.Fits = most
+	}
 	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 &&
 		counts.Lost+counts.Wrong+counts.Errors == 0 && !back.gaveUp {
 		least, most := audit.Increments(t.past.phases, indexes)
@@ -69,6 +75,29 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	t.result.add(check.Marks())
 	return nil
 }
+
+// checkedBytes is what a checked record takes of the conductor's memory: docs/harness-cost.md. Half of
+// what can be had is left to the store and the worker, which go on meanwhile.
+const (
+	checkedBytes = 250
+	checkedShare = 2
+)
+
+// checkable returns how many records memory has room to check: none less than a sample, which finds what
+// is lost in a thousandth of the records.
+func (t *trial) checkable() uint64 {
+	available := t.run.options.availableBytes
+	if available == nil {
+		available = host.AvailableBytes
+	}
+	bytes := available()
+	if bytes == 0 { // not known
+		return math.MaxUint64
+	}
+	return max(bytes/checkedShare/checkedBytes, checkedMin)
+}
+
+const checkedMin = 10_000
 
 // readAgain reads what could not be read a second time, where other records could: a server that closes
 // connections which were idle has closed some before the check, which is not measured, and the client has

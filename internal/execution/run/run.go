@@ -146,6 +146,7 @@ type Options struct {
 	// of a lap of the trace; 0: as package trace chooses
 	threadEntries   int
 	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
+	availableBytes  func() uint64                                         // nil: host.AvailableBytes
 }
 
 // chosen returns the trials of a plan that are run.

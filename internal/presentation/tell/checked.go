@@ -25,7 +25,7 @@ func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 		p := finding.VerifiedParams{Values: all.Values, Right: all.Right, Old: all.Old, Missed: all.Missed,
 			ReadBack: all.ReadBack,
 			Lost:     all.Lost, Stale: all.Stale, Evicted: all.Evicted, StoreEvicted: all.StoreEvicted,
-			NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}
+			Of: all.Of, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}
 		if all.NotJudged > 0 {
 			p.ReadRight, p.NotJudged = all.ReadRight, all.NotJudged
 		}
