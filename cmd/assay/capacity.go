@@ -47,17 +47,22 @@ wait for each other, and the capacity is theirs.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
+	f.objectiveFlag(c)
+	f.flags(c)
+	return c
+}
+
+// objectiveFlag adds --objective.
+func (f *runFlags) objectiveFlag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.objectives, "objective", nil, "what must `hold`: "+capacity.ObjectiveForms+" (may be repeated)")
 	must(c.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions([]string{"p99 < 5ms", "p99.9 < 10ms", "mean < 1ms", "errors < 0.1%", "misses < 1%"},
 		cobra.ShellCompDirectiveNoFileComp)))
-	f.flags(c)
-	return c
 }
 
 // checkObjectives refuses what is no objective, before anything else is looked at.
 func checkObjectives(texts []string) error {
 	if len(texts) == 0 {
-		return fmt.Errorf("assay capacity needs an objective\n--objective %s", "'p99 < 5ms'")
+		return fmt.Errorf("what is to hold is missing\n--objective %s", "'p99 < 5ms'")
 	}
 	for _, text := range texts {
 		if _, err := capacity.Parse(text); err != nil {

@@ -47,7 +47,7 @@ var standIns = map[string]string{
 const stand = `#!/bin/bash
 verb=$1
 case "$verb" in
-run | capacity)
+run | capacity | choose)
   case " $* " in *" --dry-run "*) exec "$REAL" "$@";; esac
   rest=(); out=
   while [ $# -gt 0 ]; do

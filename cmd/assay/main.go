@@ -141,10 +141,11 @@ Results go to standard output, progress to standard error.`,
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", widthElsewhere)))
-	root.AddCommand(runCommand(), capacityCommand(), tuneCommand(), crashCommand(), reportCommand(), serveCommand(),
-		compareCommand(), historyCommand(), analyzeCommand(), profileCommand(), driversCommand(), presetsCommand(),
-		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(),
-		agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
+	root.AddCommand(runCommand(), capacityCommand(), tuneCommand(), chooseCommand(), crashCommand(),
+		reportCommand(), serveCommand(), compareCommand(), historyCommand(), analyzeCommand(),
+		profileCommand(), driversCommand(), presetsCommand(), listCommand(), initCommand(),
+		schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(),
+		manCommand(), versionCommand(), natsServerCommand(), rigCommand())
 	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

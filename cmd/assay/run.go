@@ -47,6 +47,7 @@ type runFlags struct {
 	warmUp          string
 	capacity        bool     // it is assay capacity
 	tune            bool     // it is assay tune
+	choice          *choice  // of assay choose, which is a search for capacities; nil: it is another
 	objectives      []string // of it
 	resume, dryRun  bool
 	describeWorkers bool
@@ -74,7 +75,7 @@ var fieldFlags = []fieldFlag{
 	{"operations", "phases.*.operations", "`number` of operations of each measured phase"},
 	{"order", "phases.*.order", "key `order`: uniform, zipfian, shuffled, sequential …"},
 	{"batch", "phases.*.batch", "`number` of writes in a batch"},
-	{"rate", "phases.*.rate", "`operations` a second, whether stores keep up or not (open load); 1000..20000: a ramp"},
+	{"rate", "phases.*.rate", "`operations` a second, whether stores keep up or not (open load); 1k,5k: a cell each, 1000..20000: a ramp"},
 	{"arrivals", "phases.*.arrivals", "how the operations of a rate are `spread`: poisson (default) or constant"},
 	{"handles", "handles", "how threads `share` handles: shared, per_thread, pool(8), per_operation"},
 	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
@@ -254,7 +255,11 @@ func (f *runFlags) fieldFlags(c *cobra.Command) {
 func (f *runFlags) changes(flags *pflag.FlagSet) (changes []read.Change) {
 	for _, field := range f.fields() {
 		if given := flags.Lookup(field.name); given.Changed {
-			changes = append(changes, read.Change{Flag: "--" + field.name, Path: field.path, Value: given.Value.String()})
+			path := field.path
+			if field.name == "rate" && strings.Contains(given.Value.String(), ",") {
+				path = "rate" // several are an axis, of all phases
+			}
+			changes = append(changes, read.Change{Flag: "--" + field.name, Path: path, Value: given.Value.String()})
 		}
 	}
 	for _, set := range f.sets {
@@ -459,6 +464,8 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 			return read.Source{}, errors.New("--warm-up is for a mix, and a replay has none")
 		case f.replay != "":
 			return read.QuickReplay(args, f.mixes, f.replay, changes, server.Startable(programOf))
+		case f.choice != nil:
+			return f.choice.source(args, f.mixes, f.objectives, changes)
 		case f.capacity:
 			return read.QuickCapacity(args, f.mixes, f.objectives, changes, server.Startable(programOf))
 		}
@@ -468,7 +475,12 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 		return read.Source{}, fmt.Errorf("--replay is for drivers, and %s is an experiment of its own\n"+
 			"a phase of it replays a recording by replay: %s", args[0], f.replay)
 	}
-	if f.capacity {
+	switch {
+	case f.capacity && !isFile(args[0]) && !slices.Contains(presets.Names(), args[0]):
+		return read.Source{}, unknownDriver(args[0])
+	case f.choice != nil:
+		return read.Source{}, fmt.Errorf("assay choose takes drivers, and %s is an experiment\n--workload %s takes what is done from it", args[0], args[0])
+	case f.capacity:
 		return read.Source{}, fmt.Errorf("assay capacity takes drivers, and %s is an experiment\n"+
 			"assay run does one whose phase has capacity: {objective: p99 < 5ms}", args[0])
 	}

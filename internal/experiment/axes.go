@@ -33,6 +33,12 @@ var axes = []Axis{
 		}
 		return format.Plural(c.Agents, "agent", "")
 	}},
+	{"rate", func(c Cell) string {
+		if c.Rate == 0 {
+			return "no rate of all phases" // each phase may have its own: not a parameter then
+		}
+		return format.Count(uint64(c.Rate)) + "/s asked"
+	}},
 	{"handles", func(c Cell) string { return "handles " + c.HandlesText() }},
 	{"entry", func(c Cell) string {
 		if c.Entry == "" {

@@ -145,6 +145,7 @@ type Cell struct {
 	Threads     int              `json:"threads"`                // of all clients
 	Processes   int              `json:"processes,omitempty"`    // that the threads are parted over, as many in each; 0: the worker's one
 	Agents      int              `json:"agents,omitempty"`       // so many of the experiment's do the phases; 0: all
+	Rate        float64          `json:"rate,omitempty"`         // operations a second, of phases that take one: see [Phase.TakesRate]; 0: closed load
 	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation, async
 	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
 	Pipeline    int              `json:"pipeline,omitempty"`     // for async: operations on the way on each connection

@@ -152,3 +152,24 @@ func lastingSegments(segments []trace.Segment, share float64) (all []trace.Segme
 	}
 	return all
 }
+
+// TakesRate reports whether a phase is done at the rate of its cell: it is measured, and nothing else says
+// when its operations are due.
+func (p *Phase) TakesRate() bool {
+	return !p.Load && !p.Unmeasured && p.Rate == 0 && p.Capacity == nil && p.Replay == nil && len(p.Groups) == 0 &&
+		len(p.Staircase) == 0 && p.Think.Mean == 0
+}
+
+// In returns the phase as a cell does it: at the cell's rate, if it takes one.
+func (p Phase) In(c Cell) Phase {
+	switch {
+	case !p.TakesRate():
+	case c.Rate == 0:
+		p.Arrivals = "" // of the cells that have one
+	default:
+		if p.Rate = c.Rate; p.Arrivals == "" {
+			p.Arrivals = trace.Poisson
+		}
+	}
+	return p
+}

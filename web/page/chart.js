@@ -40,7 +40,7 @@ const kinds = {
   tasks: { x: (s) => s.done, y: (s) => s.took, lines: taskLines, tickX: (v) => tick(v), at: (v) => `${si(v)} operations of a task`, tickY: (v) => tick(v, 's'), text: (v) => si(v, 's'), fromZero: true, labels: true },
   resource: { ...overTime, x: (s) => s.at, y: (s, e) => s.beside[e.dataset.resource], lines: (t, e) => t.series.filter((s) => !s.aside && s.beside && s.beside[e.dataset.resource]), fromZero: true,
     tickY: (v, e) => resourceTick(v, data.units[e.dataset.resource]), text: (v, e) => resourceText(v, data.units[e.dataset.resource]) },
-  byrate: { ...byRate, y: (s) => s.p, lines: (t) => t.load.flatMap((s) => [{ arm: s.arm, median: false, rate: s.rate, p: s.p50 }, { arm: s.arm, median: true, rate: s.rate, p: s.p99 }]), ...wait },
+  byrate: { ...byRate, y: (s) => s.p, lines: (t) => t.load.flatMap((s) => [{ arm: s.arm, median: false, rate: s.rate, p: s.p50 }, { arm: s.arm, median: true, rate: s.rate, p: s.p99, low: s.low, high: s.high, cuts: s.cuts }]), limits: (t) => t.limits || [], ...wait },
   backlogs: { ...byRate, y: (s) => s.backlog, lines: (t) => t.load.map((s) => ({ ...s, median: true })), ...queue },
   waits: { ...overTime, y: (s) => s.p, lines: (t) => t.load.flatMap((s) => [{ arm: s.arm, median: false, t: s.t, p: s.then50 }, { arm: s.arm, median: true, t: s.t, p: s.then99 }]), ...wait },
   queued: { ...overTime, y: (s) => s.queued, lines: (t) => t.load.map((s) => ({ ...s, median: true })), ...queue },
@@ -75,7 +75,7 @@ const decade = (v) => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9
 function linesOf(element, kind) {
   const lines = kind.lines(data.tables[element.dataset.table], element).map((s) => ({
     arm: s.arm, block: s.block, main: s.median, x: kind.x(s, element), y: scaled(kind.y(s, element), s.scale), scale: s.scale || 1, look: s.look || data.looks[s.arm], warmup: s.warmup || 0, events: s.events || [],
-    from: s.from || 0, until: s.until || 0,
+    from: s.from || 0, until: s.until || 0, low: s.low, high: s.high, cuts: s.cuts || [],
   })).filter((line) => finite(line.y).length && (kind.all || !hidden.get(element.dataset.table)?.has(line.arm)));
   for (const line of lines) line.main = line.main || !lines.some((other) => other.arm === line.arm && other.main);
   return lines.sort((a, b) => a.main - b.main); // the faint ones beneath
@@ -117,8 +117,9 @@ function draw(element, width, height) {
   const arms = new Set(lines.map((l) => l.arm));
   const log = kind.log || (kind.fromZero && !kind.all && element.dataset.kind !== 'resource' && isLog(table, lines));
   const shown = lines.filter((l) => l.main || kind.all || arms.size <= 3);
-  const ys = shown.flatMap((l) => finite(l.y)).filter((v) => !log || v > 0);
-  const xs = lines.flatMap((l) => finite(l.x));
+  const limits = kind.limits ? kind.limits(data.tables[table]) : [];
+  const ys = [...shown.flatMap((l) => finite(l.y)), ...limits.map((l) => l.ns)].filter((v) => !log || v > 0);
+  const xs = lines.flatMap((l) => [...finite(l.x), ...l.cuts.map((c) => c.rate)]);
   const low = log ? 10 ** Math.floor(Math.log10(Math.min(...ys))) : Math.min(0, ...ys);
   const high = log ? 10 ** Math.ceil(Math.log10(Math.max(...ys)) + 1e-9) : (Math.max(...ys) || 1) * 1.06;
   const small = element.classList.contains('small');
@@ -144,7 +145,7 @@ function draw(element, width, height) {
     ],
     series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
     hooks: {
-      drawClear: [(u) => drawGround(u, kind, lines)],
+      drawClear: [(u) => { drawGround(u, kind, lines); drawLimits(u, limits); }],
       draw: [(u) => { drawLines(u, kind, lines, shown, kind.all ? null : focused.get(table)); if (labels) labelEnds(u, lines, focused.get(table)); }],
       setCursor: [(u) => showTip(u, element, kind, lines, tip)],
     },
@@ -198,6 +199,58 @@ function drawSpans(u, lines) {
   });
 }
 
+// What objectives bound latency by.
+function drawLimits(u, limits) {
+  clipped(u, (ctx, ratio) => {
+    ctx.strokeStyle = ctx.fillStyle = ink('ink-2');
+    ctx.lineWidth = ratio;
+    ctx.font = font(11 * ratio);
+    ctx.textBaseline = 'bottom';
+    ctx.textAlign = 'left';
+    for (const { ns, text } of limits) {
+      const y = u.valToPos(ns, 'y', true);
+      ctx.setLineDash([5 * ratio, 3 * ratio]);
+      ctx.beginPath();
+      ctx.moveTo(u.bbox.left, y);
+      ctx.lineTo(u.bbox.left + u.bbox.width, y);
+      ctx.stroke();
+      ctx.fillText(text, u.bbox.left + 6 * ratio, y - 2 * ratio);
+    }
+  });
+}
+
+// What the steps of a rate saw at least and at most.
+function drawBand(ctx, u, line) {
+  const at = (values) => line.x.map((x, i) => [u.valToPos(x, 'x', true), u.valToPos(values[i], 'y', true)]);
+  ctx.save();
+  ctx.globalAlpha *= 0.14;
+  ctx.beginPath();
+  for (const point of [...at(line.low), ...at(line.high).reverse()]) ctx.lineTo(...point);
+  ctx.fill();
+  ctx.restore();
+}
+
+// Where objectives break: a ring on the limit of a latency, and a line down from it.
+function drawCuts(ctx, u, line, ratio) {
+  const bottom = u.bbox.top + u.bbox.height;
+  ctx.lineWidth = ratio;
+  for (const { rate, ns } of line.cuts) {
+    const x = u.valToPos(rate, 'x', true);
+    const y = ns ? u.valToPos(ns, 'y', true) : u.bbox.top;
+    ctx.setLineDash(ns ? [2 * ratio, 3 * ratio] : [1 * ratio, 5 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(x, y);
+    ctx.lineTo(x, bottom);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    if (!ns) continue;
+    ctx.beginPath();
+    ctx.arc(x, y, 5 * ratio, 0, 2 * Math.PI);
+    ctx.lineWidth = 1.6 * ratio;
+    ctx.stroke();
+  }
+}
+
 function drawLines(u, kind, lines, shown, single) {
   const order = single ? [...lines.filter((l) => l.arm !== single), ...lines.filter((l) => l.arm === single)] : lines;
   clipped(u, (ctx, ratio) => {
@@ -208,6 +261,7 @@ function drawLines(u, kind, lines, shown, single) {
       ctx.globalAlpha = (single && !own ? 0.13 : 1) * (line.main ? 1 : 0.35);
       ctx.lineWidth = ratio * (line.main ? (own ? 2.4 : 1.6) : 1);
       ctx.lineJoin = 'round';
+      if (line.low) drawBand(ctx, u, line);
       ctx.setLineDash(kind.all && !kind.dashed ? [] : line.look.dash.map((d) => d * ratio));
       ctx.beginPath();
       let pen = false;
@@ -222,6 +276,7 @@ function drawLines(u, kind, lines, shown, single) {
       });
       ctx.stroke();
       ctx.setLineDash([]);
+      drawCuts(ctx, u, line, ratio);
       if (kind.dots || points.length === 1) for (const at of points) dot(ctx, at, 2.4 * ratio);
       if (kind.events === 'on the line' && line.main) for (const event of line.events) drop(ctx, u, line, event, ratio);
     }

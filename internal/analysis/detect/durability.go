@@ -20,7 +20,8 @@ func detectDurabilityCost(run *record.Run, tables []*facts.Table) (found []findi
 		most := 0.0
 		for _, weak := range tables {
 			for _, strong := range tables {
-				if weak.Phase != phase.Name || strong.Phase != phase.Name || !onlyClassDiffers(weak, strong) {
+				if weak.Open || weak.Phase != phase.Name || strong.Phase != phase.Name ||
+					!onlyClassDiffers(weak, strong) {
 					continue
 				}
 				if f, factor := costOf(weak, strong); f != nil && factor > most {

@@ -35,6 +35,8 @@ type Capacity struct {
 	ClosedRate *float64      `json:"closed_rate,omitempty"`
 	ClosedNS   []float64     `json:"closed_ns,omitempty"`
 	Limit      CapacityLimit `json:"limited_by"`
+
+	Choice *Choice `json:"choice,omitempty"` // nil: nothing is to be chosen
 }
 
 // Held is what the last steps of searches confirm.
@@ -74,6 +76,8 @@ type CapacityLimit struct {
 	// one carried at most, a second; nil: not measured. Loopback has no limit of its own.
 	LinkBusy  *float64 `json:"link_busy,omitempty"`
 	LinkBytes *float64 `json:"link_bytes_per_s,omitempty"`
+	// Watts is the power of the machine's processors; nil: not measured.
+	Watts *float64 `json:"watts,omitempty"`
 }
 
 // bandsOfCapacity is how many bands a curve has at most.
@@ -135,7 +139,7 @@ func (r *Row) capacityOf(work experiment.Phase) *Capacity {
 	}
 	c.closed(searches)
 	c.Limit, c.Knee = limitOf(c, searches), kneeOf(c, searches)
-	r.OverTime = &OverTime{ByRate: curveOf(searches)} // of a curve of rates, no matter whose time they had
+	r.OverTime = &OverTime{ByRate: curveOf(searches, c.Quantile())} // of a curve, no matter whose time they had
 	return c
 }
 
@@ -196,7 +200,7 @@ const (
 
 // limitOf says what the steps next to the capacity had used up.
 func limitOf(c *Capacity, searches []*record.Phase) (l CapacityLimit) {
-	var client, server, busy, requests, waited, link, carried []float64
+	var client, server, busy, requests, waited, link, carried, watts []float64
 	for _, p := range searches {
 		if p.Machine != nil {
 			l.CPUs = p.Machine.CPUs
@@ -209,12 +213,12 @@ func limitOf(c *Capacity, searches []*record.Phase) (l CapacityLimit) {
 			client, server = AppendKnown(client, s.ClientCPUs), AppendKnown(server, s.ServerCPUs)
 			busy, requests = AppendKnown(busy, s.DiskBusy), AppendKnown(requests, s.DiskRequests)
 			link, carried = AppendKnown(link, s.LinkBusy), AppendKnown(carried, s.LinkBytes)
-			waited = append(waited, s.Waited)
+			waited, watts = append(waited, s.Waited), AppendKnown(watts, s.Watts)
 		}
 	}
 	l.ClientCPUs, l.ServerCPUs = MedianOf(client), MedianOf(server)
 	l.DiskBusy, l.DiskRequests, l.Waited = MedianOf(busy), MedianOf(requests), MedianOf(waited)
-	l.LinkBusy, l.LinkBytes = MedianOf(link), MedianOf(carried)
+	l.LinkBusy, l.LinkBytes, l.Watts = MedianOf(link), MedianOf(carried), MedianOf(watts)
 	l.Kind = l.kindOf(c.Outcome)
 	return l
 }
@@ -245,17 +249,23 @@ func (l *CapacityLimit) kindOf(outcome capacity.Outcome) LimitKind {
 	return LimitNone
 }
 
+// Quantile is the first percentile that an objective bounds; p99 where none does.
+func (c *Capacity) Quantile() float64 {
+	for _, o := range c.Objectives {
+		if o.Metric == capacity.Percentile {
+			return o.Quantile
+		}
+	}
+	return 0.99
+}
+
 // kneeTimes is how many times its latency at low rates a store has at the knee.
 const kneeTimes = 2
 
 // kneeOf is the rate at which the latency of the first percentile that is asked about, or p99, is twice that
 // at rates up to half of the capacity, over the steps of all blocks; nil: not seen, as no step was so low.
 func kneeOf(c *Capacity, searches []*record.Phase) *float64 {
-	q := 0.99
-	if at := slices.IndexFunc(c.Objectives,
-		func(o capacity.Objective) bool { return o.Metric == capacity.Percentile }); at >= 0 {
-		q = c.Objectives[at].Quantile
-	}
+	q := c.Quantile()
 	var low []float64
 	var seen []capacity.Seen
 	for _, p := range searches {
@@ -283,7 +293,9 @@ func kneeOf(c *Capacity, searches []*record.Phase) *float64 {
 
 // curveOf puts the steps of all blocks together by their rates, about as many in a band as there are
 // blocks: each began drained, so that it is of its own rate alone.
-func curveOf(searches []*record.Phase) (bands []Band) {
+//
+// Of the percentile q a band has what its steps saw at least and at most.
+func curveOf(searches []*record.Phase, q float64) (bands []Band) {
 	var steps []*record.CapacityStep
 	for _, p := range searches {
 		for i := range p.Capacity.Steps {
@@ -302,6 +314,10 @@ func curveOf(searches []*record.Phase) (bands []Band) {
 			b.Seconds += s.Seconds
 			b.Ended += s.Done / float64(len(of))
 			b.Backlog = max(b.Backlog, float64(s.Never))
+			if s.Response.Count() > 0 {
+				seen := s.Response.Quantile(q)
+				b.LowNS, b.HighNS = atMostOf(b.LowNS, seen), atLeastOf(b.HighNS, seen)
+			}
 			phases = append(phases, asPhase([]record.Interval{{ToNS: int64(s.Seconds * 1e9), Never: s.Never,
 				Response: s.Response, Late: s.Late}}))
 		}
@@ -309,6 +325,20 @@ func curveOf(searches []*record.Phase) (bands []Band) {
 		bands = append(bands, b)
 	}
 	return bands
+}
+
+func atMostOf(have *float64, v float64) *float64 {
+	if have != nil {
+		v = min(v, *have)
+	}
+	return &v
+}
+
+func atLeastOf(have *float64, v float64) *float64 {
+	if have != nil {
+		v = max(v, *have)
+	}
+	return &v
 }
 
 // NoCapacity says what was found of a row in place of a capacity.

@@ -14,7 +14,7 @@
 //
 //	shares.go, work.go, vain.go, questions.go  hits, work done, work that had nothing to do, by query
 //	latency_means.go, neighbours.go            means over blocks, and which store ran before
-//	capacity.go, overtime.go, replay.go        searches, rates over time, recorded traffic
+//	capacity.go, choice.go, overtime.go, replay.go        searches, rates over time, recorded traffic
 //	nodes.go, network.go                       several servers, and the way to them
 //	server_faults.go, plans.go                 their faults, how queries are answered
 //	checked.go, to_detect.go                   what was verified, and how many blocks a difference needs

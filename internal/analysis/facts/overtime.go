@@ -57,6 +57,10 @@ type Band struct {
 	Seconds  float64 `json:"seconds"` // over all blocks
 	Ended    float64 `json:"ended_per_s"`
 	Backlog  float64 `json:"backlog"` // at the ends of its intervals, the most
+	// LowNS and HighNS are what the steps of a search for a capacity saw, at least and at most, of the
+	// percentile that its first objective bounds, or of p99; nil: it is no search.
+	LowNS  *float64 `json:"low_ns,omitempty"`
+	HighNS *float64 `json:"high_ns,omitempty"`
 	Latencies
 }
 

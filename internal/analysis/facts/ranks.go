@@ -67,6 +67,9 @@ func (t *Table) findStandings(taken map[*Row][]finding.Message) {
 		t.boundBy(r)
 		r.Reasons = t.reasonsAgainst(r, taken[r])
 		r.Standing = t.standing(r)
+		if r.Capacity != nil {
+			r.Capacity.Choice = t.choiceOf(r)
+		}
 	}
 }
 

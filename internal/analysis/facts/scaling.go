@@ -25,6 +25,14 @@ type Scaling struct {
 	stat.Scaling
 }
 
+// AxisName is the axis as sentences have it: "threads", "nodes".
+func (s *Scaling) AxisName() string {
+	if s.Axis == serversOption {
+		return "nodes"
+	}
+	return s.Axis
+}
+
 // loadAxes are the axes whose values are a load or a size of the system. Records and values are none: what
 // a store does with more data follows no law of these.
 var loadAxes = map[string]func(experiment.Cell) float64{

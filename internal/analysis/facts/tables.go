@@ -135,6 +135,7 @@ func (p promises) kinds() []Promise {
 // tableIn makes a table of the stores that promise the same.
 func tableIn(run *record.Run, cell int, phase experiment.Phase, all promises, promise Promise) *Table {
 	e, parameters := &run.Experiment, run.Experiment.Cells[cell]
+	phase = phase.In(parameters)
 	class := parameters.ClassText() + promise.suffix()
 	t := &Table{ID: anchor(run.Header.ID, cell, class, phase.Name), Run: run, Cell: cell, Parameters: parameters,
 		Label: cellDifference(e, cell), Class: class, Promise: promise, Phase: phase.Name, Work: phase,

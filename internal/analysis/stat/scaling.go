@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -38,8 +39,17 @@ type Scaling struct {
 	PeakRate float64  `json:"peak_rate,omitempty"`
 	// Residuals are ln(measured ÷ law) of each size.
 	Residuals []float64 `json:"residuals"`
-	Noise     float64   `json:"noise"` // relative standard deviation of a trial
-	P         float64   `json:"p"`     // of the test that the law explains the points: small where it does not
+	// Curve is the law between the smallest size and the largest, with the interval in which it lies.
+	Curve []ScalingPoint `json:"curve"`
+	Noise float64        `json:"noise"` // relative standard deviation of a trial
+	P     float64        `json:"p"`     // of the test that the law explains the points: small where it does not
+}
+
+// ScalingPoint is what the law says of a size, in operations a second.
+type ScalingPoint struct {
+	Size float64 `json:"size"`
+	Rate float64 `json:"rate"`
+	Interval
 }
 
 // Scale fits the laws to rates of sizes: values[size][block], of trials that ran in the same blocks; what
@@ -188,13 +198,24 @@ func squaresOf(sizes, means []float64, sigma, kappa float64) (sum float64) {
 
 // slopes are the derivatives of the law by σ and κ, each less its mean: λ follows.
 func slopes(sizes []float64, sigma, kappa float64) (bySigma, byKappa []float64) {
+	ms, mk := meanSlopes(sizes, sigma, kappa)
 	for _, n := range sizes {
-		d := 1 + sigma*(n-1) + kappa*n*(n-1)
-		bySigma, byKappa = append(bySigma, -(n-1)/d), append(byKappa, -n*(n-1)/d)
+		s, k := slopesAt(n, sigma, kappa)
+		bySigma, byKappa = append(bySigma, s-ms), append(byKappa, k-mk)
 	}
-	ms, mk := Mean(bySigma), Mean(byKappa)
-	for i := range sizes {
-		bySigma[i], byKappa[i] = bySigma[i]-ms, byKappa[i]-mk
+	return bySigma, byKappa
+}
+
+// slopesAt are those at a size.
+func slopesAt(n, sigma, kappa float64) (bySigma, byKappa float64) {
+	d := 1 + sigma*(n-1) + kappa*n*(n-1)
+	return -(n - 1) / d, -n * (n - 1) / d
+}
+
+func meanSlopes(sizes []float64, sigma, kappa float64) (bySigma, byKappa float64) {
+	for _, n := range sizes {
+		s, k := slopesAt(n, sigma, kappa)
+		bySigma, byKappa = bySigma+s/float64(len(sizes)), byKappa+k/float64(len(sizes))
 	}
 	return bySigma, byKappa
 }
@@ -242,12 +263,14 @@ func (f scalingFit) told(sizes, means []float64, variance, freedom, noise, p flo
 		half := t * math.Sqrt(max(of, 0))
 		return Interval{Low: max(v-half, 0), High: v + half}
 	}
+	var vs, vk, c float64
 	switch f.free {
 	case 1:
-		out.SigmaIn = around(f.sigma, variance/ss)
+		vs = variance / ss
+		out.SigmaIn = around(f.sigma, vs)
 	case 2:
 		determinant := ss*kk - sk*sk
-		vs, vk, c := variance*kk/determinant, variance*ss/determinant, -variance*sk/determinant
+		vs, vk, c = variance*kk/determinant, variance*ss/determinant, -variance*sk/determinant
 		if f.sigma == 0 { // at its bound: κ alone is free
 			vs, vk, c = 0, variance/kk, 0
 		}
@@ -260,7 +283,29 @@ func (f scalingFit) told(sizes, means []float64, variance, freedom, noise, p flo
 			out.PeakRate = out.Lambda * math.Exp(law(out.Peak, f.sigma, f.kappa))
 		}
 	}
+	for _, n := range curveSizes(sizes) {
+		// ln λ is a mean, which no slope is correlated with: each has its own mean taken off
+		ds, dk := slopesAt(n, f.sigma, f.kappa)
+		ms, mk := meanSlopes(sizes, f.sigma, f.kappa)
+		ds, dk = ds-ms, dk-mk
+		half := t * math.Sqrt(max(variance/float64(len(sizes))+ds*ds*vs+dk*dk*vk+2*ds*dk*c, 0))
+		rate := out.At(n)
+		band := Interval{Low: rate * math.Exp(-half), High: rate * math.Exp(half)}
+		out.Curve = append(out.Curve, ScalingPoint{n, rate, band})
+	}
 	return out
+}
+
+// curvePoints is at how many sizes a law is told.
+const curvePoints = 25
+
+// curveSizes are even between the smallest size and the largest.
+func curveSizes(sizes []float64) (at []float64) {
+	low, high := slices.Min(sizes), slices.Max(sizes)
+	for i := range curvePoints {
+		at = append(at, low+(high-low)*float64(i)/(curvePoints-1))
+	}
+	return at
 }
 
 // At is the rate at a size, by the law.

@@ -131,3 +131,35 @@ func TestScaling_is_what_it_was_made_of(t *testing.T) {
 		t.Errorf("peak %v, %v/s", s.Peak, s.PeakRate)
 	}
 }
+
+// The band holds what trials of these blocks have: of blocks that differ, all sizes move together.
+func TestScaling_band_covers_the_law(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		sigma, kappa float64
+		law          Law
+	}{{"universal", 0.05, 0.002, Universal}, {"Amdahl", 0.08, 0, Amdahl}, {"linear", 0, 0, Linear}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(5, 7))
+			covered, told := 0, 0
+			for range 400 {
+				s, ok := Scale(scalingSizes, scalingRates(r, scalingSizes, 5, 0.03, 0, byLaw(c.sigma, c.kappa)))
+				if !ok || s.Law != c.law {
+					continue
+				}
+				if n := len(s.Curve); n != curvePoints || s.Curve[0].Size != 1 || s.Curve[n-1].Size != 32 {
+					t.Fatalf("the curve has %d points, from %v to %v", n, s.Curve[0].Size, s.Curve[n-1].Size)
+				}
+				for _, at := range s.Curve {
+					told++
+					if at.Contains(byLaw(c.sigma, c.kappa)(at.Size)) {
+						covered++
+					}
+				}
+			}
+			if share := float64(covered) / float64(max(told, 1)); share < 0.92 || share > 0.985 {
+				t.Errorf("covers %.3f of %d points", share, told)
+			}
+		})
+	}
+}

@@ -11,6 +11,8 @@ const (
 	CapacitySteps  Code = "capacity-steps"
 	CapacityUnsaid Code = "capacity-unsaid"
 	OptionsTuned   Code = "options-tuned"
+	ChoiceMade     Code = "choice"
+	ChoiceCost     Code = "choice-cost"
 )
 
 var _ = register(
@@ -60,6 +62,23 @@ var _ = register(
 			`{{else}}In {{.place}}, {{list .stores}} had changed options beside {{list .beside}} with defaults: a difference may be of the options.{{end}}`},
 	Entry{Example: OptionsTunedParams{Stores: []string{"pebble-tuned on my-workload"}, Beside: []string{"bbolt", "pebble"}},
 		Says: `Options were tuned of {{list .stores}}, not of {{list .beside}}: a difference may be of the options, and hold on that workload alone.`},
+	Entry{Example: ChoiceParams{Place: "capacity (D3)", Rate: 20000, Objectives: "p99 < 5 ms", Within: []string{"4 GiB of memory", "100 GB of disk"},
+		Does: []string{"pebble (2.50× the rate)"}, Unclear: []string{"goleveldb (0.90×: the rate is within its interval)"},
+		Not: []string{"bbolt (0.40×: its capacity is lower)"}},
+		Also: []Parameters{ChoiceParams{Place: "capacity (D3)", Rate: 20000, Objectives: "p99 < 5 ms", Not: []string{"bbolt (0.40×: its capacity is lower)"}}},
+		Says: `{{if .does}}Does {{rate .rate}} at {{.objectives}}{{if .within}} with {{list .within}}{{end}} in {{.place}}: {{list .does}}.` +
+			`{{else}}No store is shown to do {{rate .rate}} at {{.objectives}}{{if .within}} with {{list .within}}{{end}} in {{.place}}.{{end}}` +
+			`{{if .unclear}} Unclear: {{list .unclear}}.{{end}}{{if .not}} Does not: {{list .not}}.{{end}}`},
+	Entry{Example: ChoiceCostParams{Arm: "pebble", Place: "capacity (D3)", Uses: []string{"memory 120 MB", "disk 310 MB"},
+		Million: []string{"12.0 CPU s", "310 MB written", "540 J"}, Loss: LossNone, Cuts: 60, Proved: true},
+		Also: []Parameters{
+			ChoiceCostParams{Arm: "pebble", Place: "capacity (D2)", Uses: []string{"memory 120 MB"}, Loss: LossWindow, WindowNS: 1e8},
+			ChoiceCostParams{Arm: "redis", Place: "capacity (D1)", Million: []string{"12.0 CPU s"}, Loss: LossAny, Cuts: 20, WorstNS: Known(4e9)},
+			ChoiceCostParams{Arm: "redis", Place: "capacity (D0)", Million: []string{"12.0 CPU s"}, Loss: LossAny}},
+		Says: `{{.arm}} in {{.place}}{{if .uses}} uses {{list .uses}}{{end}}{{if .million}}{{if .uses}};{{end}} a million operations: {{list .million}}{{end}}. ` +
+			`A power cut may take {{if eq .loss "none"}}no acknowledged write{{else if eq .loss "window"}}{{latency .window_ns}} of acknowledged writes{{else}}any write{{end}}` +
+			`{{if .proved}}: proved by {{plural .cuts "cut" ""}}{{else if .cuts}}; {{plural .cuts "cut" ""}} took {{if has .worst_ns}}at most {{latency .worst_ns}} of them{{else}}some{{end}}` +
+			`{{else if ne .loss "any"}}: its claim{{end}}.`},
 	Entry{Example: CapacityClosedParams{Place: "capacity (D0)", Stores: []string{"redis 78.0 k/s, p99 0.9 ms (1.89× its capacity)"}},
 		Says: `Closed load, whose latency leaves out the wait, shows in {{.place}}: {{list .stores}}.`},
 )
@@ -139,6 +158,37 @@ func (CapacityUnsaidParams) code() Code { return CapacityUnsaid }
 type OptionsTunedParams struct{ Stores, Beside []string }
 
 func (OptionsTunedParams) code() Code { return OptionsTuned }
+
+// ChoiceParams say which stores of a table do what is asked for, each with how much to spare and what it uses.
+type ChoiceParams struct {
+	Place                      string
+	Rate                       float64
+	Objectives                 string
+	Within, Does, Unclear, Not []string `param:"omitempty"`
+}
+
+func (ChoiceParams) code() Code { return ChoiceMade }
+
+// What a class lets a power cut take of acknowledged writes.
+const (
+	LossNone   = "none"
+	LossWindow = "window" // those of so long
+	LossAny    = "any"
+)
+
+// ChoiceCostParams say what a store uses, what a million operations cost, and what a power cut may take. Cuts
+// are those that were made of it, and WorstNS how long before one the first lost write was acknowledged.
+type ChoiceCostParams struct {
+	Arm, Place    string
+	Uses, Million []string `param:"omitempty"`
+	Loss          string
+	WindowNS      float64  `param:"omitempty"`
+	Cuts          int      `param:"omitempty"`
+	Proved        bool     `param:"omitempty"`
+	WorstNS       *float64 `param:"omitempty"`
+}
+
+func (ChoiceCostParams) code() Code { return ChoiceCost }
 
 // CapacityClosedParams say what closed load showed before the searches.
 type CapacityClosedParams struct {

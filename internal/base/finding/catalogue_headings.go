@@ -24,6 +24,7 @@ var _ = register(
 	Entry{Example: HeadingSettings, Says: `Settings`},
 	Entry{Example: HeadingMissing, Says: `Missing`},
 	Entry{Example: HeadingEffects, Says: `Effects of the axes`},
+	Entry{Example: HeadingScaling, Says: `Scaling`},
 	Entry{Example: HeadingLoss, Says: `Rate against loss`},
 	Entry{Example: HeadingStores, Says: `Stores`},
 	Entry{Example: HeadingTrials, Says: `Trials`},
@@ -147,6 +148,7 @@ const (
 	HeadingSettings Bare = "heading settings"
 	HeadingMissing  Bare = "heading missing"
 	HeadingEffects  Bare = "heading effects"
+	HeadingScaling  Bare = "heading scaling"
 	HeadingLoss     Bare = "heading power-cuts"
 	HeadingStores   Bare = "heading stores"
 	HeadingTrials   Bare = "heading trials"

@@ -16,6 +16,7 @@
 //	telemetry.go    the series; telemetry_machine.go, telemetry_worker.go, telemetry_server.go: of whom
 //	connections.go, unixsockets.go, sockdiag.go  a worker's connections; network.go: the way to its servers
 //	links.go        what the interfaces of the machine carry
+//	energy.go       what its processors use up
 //	server.go, serverfiles.go, listener.go, listens.go  servers: their processes, files and addresses
 //	syncs.go, synccalls.go, writecount.go, owndisk.go   syncs and writes, and what can be believed of them
 //	pagecache.go    which of the files are cached

@@ -47,6 +47,8 @@ type CapacityStep struct {
 	// interface tells its speed.
 	LinkBusy  *float64 `json:"link_busy,omitempty"`
 	LinkBytes *float64 `json:"link_bytes_per_s,omitempty"`
+	// Watts is the mean power of the machine's processors; nil: the kernel does not tell it.
+	Watts *float64 `json:"watts,omitempty"`
 	// Taken is the least share of the machine's CPU time that others and the hypervisor took, and HeldS for
 	// how many seconds a process was stopped, or held back by a quota or by heat.
 	Taken float64 `json:"taken_share,omitempty"`

@@ -69,7 +69,8 @@ func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capaci
 	does := s.asked.CapacityStep(step)
 	t.steps++
 	t.device = deviceUse{}
-	link := host.ReadLinks()
+	link, power := host.ReadLinks(), host.ReadEnergy()
+	began := time.Now()
 	if s.sum != nil {
 		t.seriesAt = t.sampledTo // what came after a step's last sample is in no series
 	}
@@ -82,6 +83,7 @@ func (t *trial) capacityStep(ctx context.Context, s *capacitySearch, step capaci
 		of := &s.capacity.Steps[n-1]
 		of.DiskBusy, of.DiskRequests = t.device.mean()
 		of.LinkBusy, of.LinkBytes = link.Since(host.ReadLinks(), of.Seconds)
+		of.Watts = power.Since(host.ReadEnergy(), time.Since(began).Seconds())
 	}
 	seen := saw.Seen(s.asked.Capacity.Objectives)
 	if err == nil && step.Kind != capacity.Closed && saw.Response == nil {

@@ -29,7 +29,7 @@ type place struct {
 
 // phase runs one phase and adds its result to the trial's.
 func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int) error {
-	does := t.plan.Phase(*asked)
+	does := t.plan.Phase(asked.In(t.cell))
 	if does.Capacity != nil {
 		return t.searchCapacity(ctx, &does, position)
 	}

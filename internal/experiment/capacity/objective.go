@@ -35,6 +35,16 @@ type Asked struct {
 	To         float64       `json:"to"`      // and above it
 	Step       time.Duration `json:"step_ns"` // the least length of a step
 	Hold       time.Duration `json:"hold_ns"` // length of the last step, which confirms
+
+	Wanted *Wanted `json:"wanted,omitempty"` // what a store is to do; nil: nothing is to be chosen
+}
+
+// Wanted is what a store is to do, and with what. 0: no limit.
+type Wanted struct {
+	Rate        float64 `json:"rate"` // operations a second
+	MemoryBytes int64   `json:"memory_bytes,omitempty"`
+	DiskBytes   int64   `json:"disk_bytes,omitempty"`
+	PerHour     float64 `json:"price_per_hour,omitempty"` // of the machine, in whatever money; 0: not said
 }
 
 // ObjectiveForms are examples of each form of objective.

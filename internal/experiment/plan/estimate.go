@@ -138,7 +138,7 @@ func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted 
 			slow = slowSync
 		}
 		fastest, slowest := 0.0, 0.0
-		for _, part := range t.Phase(p).Parts() {
+		for _, part := range t.Phase(p.In(cell)).Parts() {
 			partLow, partHigh, records := partSeconds(part, slow)
 			from := part.From.Seconds()
 			fastest, slowest = max(fastest, from+partLow), max(slowest, from+partHigh)

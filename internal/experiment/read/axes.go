@@ -51,6 +51,9 @@ func init() { // not an initializer: the entries' functions read the list
 				}
 				return agentNumbers(all), err
 			}},
+		"rate": axisOf(func(f *File) *OneOrMany[Count] { return &f.Rate },
+			func(*resolver) Count { return 0 },
+			func(c *experiment.Cell, v Count) { c.Rate = float64(v) }, refuseRate),
 		"handles": axisOf(func(f *File) *OneOrMany[HandlesForm] { return &f.Handles },
 			func(*resolver) HandlesForm { return HandlesForm{Sharing: defaultHandles} },
 			func(c *experiment.Cell, v HandlesForm) {
@@ -140,6 +143,18 @@ func refuseRecords(r *resolver, parts []string, c experiment.Cell) *Error {
 func refuseValueBytes(r *resolver, parts []string, c experiment.Cell) *Error {
 	if c.ValueBytes > valueBytesMax {
 		return r.fail(parts, "a value has at most 1 GiB")
+	}
+	return nil
+}
+
+func refuseRate(r *resolver, parts []string, c experiment.Cell) *Error {
+	takes := func(p experiment.Phase) bool { return p.TakesRate() }
+	switch {
+	case c.Rate > rateMax:
+		return r.fail(parts, "a rate is at most 1e9 operations a second, not %v", c.Rate)
+	case c.Rate > 0 && !slices.ContainsFunc(r.e.Phases, takes):
+		return r.fail(parts, "the rate has no effect: each measured phase has a rate, a capacity, a replay, groups or a think time of its own").
+			hint("leave those out of a phase, and it is done at this rate")
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ func TestLabelsAreUnique(t *testing.T) {
 			"records":      func() string { return numbers("records", 0) },
 			"values.bytes": func() string { return numbers("values", -1) },
 			"threads":      func() string { return distinct("threads", "1", "2", "10", "1000") },
+			"rate":         func() string { return distinct("rate", "0", "1000", "1001", "2_000_000") },
 			"handles": func() string {
 				return distinct("handles", "shared", "per_thread", "pool(1)", "pool(11)", "per_operation")
 			},

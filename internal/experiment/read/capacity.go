@@ -15,7 +15,20 @@ type CapacityFile struct {
 	To        *float64       `yaml:"to" jsonschema_description:"The highest rate that is tried. Default: no limit."`
 	Step      DurationForm   `yaml:"step" jsonschema_description:"How long a step at one rate goes on at least; longer where its percentile needs that. Default: 2s."`
 	Hold      DurationForm   `yaml:"hold" jsonschema_description:"How long the last step goes on, which confirms. Default: 10s."`
+
+	Choose *ChooseFile `yaml:"choose" jsonschema_description:"What a store is to do, as assay choose writes it: reports say which stores do it, with how much to spare."`
 }
+
+// ChooseFile is what a store is to do, and with what.
+type ChooseFile struct {
+	Rate   *float64 `yaml:"rate" jsonschema_description:"Operations a second that are wanted."`
+	Memory *Count   `yaml:"memory" jsonschema_description:"The most memory in bytes, such as 4GiB. Default: no limit."`
+	Disk   *Count   `yaml:"disk" jsonschema_description:"The most disk in bytes, such as 100GB. Default: no limit."`
+	Price  *float64 `yaml:"price" jsonschema_description:"What the machine costs an hour: reports then tell the price of a million operations."`
+}
+
+// wantedBytesMax is the most that a choice may allow of memory or disk.
+const wantedBytesMax = 1 << 50
 
 // ObjectivesForm is an objective such as "p99 < 5ms", or a list of them.
 type ObjectivesForm []capacity.Objective
@@ -64,6 +77,20 @@ func (r workResolver) capacityPhase(p PhaseFile, resolved *experiment.Phase) *Er
 	if p.Threads.changes() {
 		return r.fail(r.in("threads"), "the phase %s searches for a capacity: its threads don't change", p.Name)
 	}
+	if c.Choose != nil && (c.Choose.Rate == nil || *c.Choose.Rate <= 0 || *c.Choose.Rate > rateMax) {
+		return r.fail(r.in("capacity", "choose"), "a choice needs the rate that is wanted, in operations a second").
+			hint("expected choose: {rate: 20000, memory: 4GiB, disk: 100GB}")
+	}
+	if c.Choose != nil {
+		for name, bytes := range map[string]*Count{"memory": c.Choose.Memory, "disk": c.Choose.Disk} {
+			if bytes != nil && (*bytes < 1 || *bytes > wantedBytesMax) {
+				return r.fail(r.in("capacity", "choose", name), "%s of a choice is at least 1 byte and at most 1 PiB, not %d", name, *bytes)
+			}
+		}
+	}
+	if c.Choose != nil && c.Choose.Price != nil && *c.Choose.Price <= 0 {
+		return r.fail(r.in("capacity", "choose", "price"), "a price is above 0, not %v", *c.Choose.Price)
+	}
 	n := 1
 	for _, other := range r.e.Phases {
 		if other.Capacity != nil {
@@ -94,6 +121,10 @@ func (r workResolver) capacityPhase(p PhaseFile, resolved *experiment.Phase) *Er
 		return r.fail(r.in("capacity", "step"), "a step lasts at least %s, not %s", capacityStepMin, asked.Step)
 	case asked.Hold < asked.Step:
 		return r.fail(r.in("capacity", "hold"), "the last step is at least as long as the others, %s, not %s", asked.Step, asked.Hold)
+	}
+	if c.Choose != nil {
+		asked.Wanted = &capacity.Wanted{Rate: *c.Choose.Rate, MemoryBytes: int64(orCount64(c.Choose.Memory, 0)),
+			DiskBytes: int64(orCount64(c.Choose.Disk, 0)), PerHour: orNumber(c.Choose.Price, 0)}
 	}
 	resolved.Capacity = &asked
 	resolved.Duration = time.Duration(asked.Seconds() * float64(time.Second)).Round(time.Second)

@@ -83,6 +83,9 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"groups.milestones":  {path: "phases.beside.groups.g.milestones"},
 		"scan.min":           {path: "phases.scan.scan.min"},
 		"scan.max":           {path: "phases.scan.scan.max"},
+		"rate":               {},
+		"choose.memory":      {path: "phases.look={name: look, mix: {read: 1}, capacity: {objective: p99 < 5ms, choose: {rate: 100, memory: N}}}"},
+		"choose.disk":        {path: "phases.look={name: look, mix: {read: 1}, capacity: {objective: p99 < 5ms, choose: {rate: 100, disk: N}}}"},
 		"crash.cuts":         {path: "crash={kind: kill, cuts: N}"},
 		"query.limit":        {path: "phases.scan.query.limit", sets: []string{"stores=[sqlite]", columns, query}},
 	} {

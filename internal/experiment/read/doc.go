@@ -33,6 +33,7 @@
 //	ceilings.go  null drivers of other workers
 //	capacity.go  searches for a capacity
 //	cells.go     the matrix and its cases
+//	choose.go    a workload as a search for a capacity
 //	columns.go   records with columns
 //	cpus.go      pinned CPUs
 //	crash.go     cuts

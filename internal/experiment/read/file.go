@@ -14,6 +14,7 @@ type File struct {
 	Keys        KeysFile                   `yaml:"keys" jsonschema_description:"What keys look like."`
 	Values      ValuesFile                 `yaml:"values" jsonschema_description:"What values look like."`
 	Threads     OneOrMany[TasksForm]       `yaml:"threads" jsonschema_description:"Threads that do operations, or {processes: N}: as many processes of one thread each, {processes: N, threads: M}: of M each. Default: 1."`
+	Rate        OneOrMany[Count]           `yaml:"rate" jsonschema_description:"Operations a second of every measured phase that has no rate, capacity, replay, groups or think of its own (open load). 0: closed load. Default: as the phases say."`
 	Handles     OneOrMany[HandlesForm]     `yaml:"handles" jsonschema_description:"How threads share handles: shared, per_thread, pool(N), per_operation, or async(N): one each, many driven by one OS thread, N operations on the way on each. Default: per_thread."`
 	Entry       OneOrMany[EntryForm]       `yaml:"entry" jsonschema_description:"Which of a store's several servers requests enter by: one, all in turn, or prefer, those that have the key. Default: as the arm's option entry says."`
 	Durability  OneOrMany[DurabilityForm]  `yaml:"durability" jsonschema_description:"Durability classes: D0, D1, D2(WINDOW), D3, D4. Default: the strongest that all stores reach."`

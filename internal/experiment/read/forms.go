@@ -70,7 +70,8 @@ func (c *Count) fromNode(n *node, path string) *Error {
 }
 
 func countsBytes(path string) bool {
-	return strings.HasSuffix(path, "bytes") || strings.HasSuffix(path, "java.heap") || strings.HasSuffix(path, "java.direct")
+	return slices.ContainsFunc([]string{"bytes", "java.heap", "java.direct", "choose.memory", "choose.disk"},
+		func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
 // countRanges are the least and the most that a whole number may be, by the end of its path: for
@@ -84,6 +85,7 @@ var countRanges = []struct {
 	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"stamp", 1, keyval.StampModuloMax}, {"batch", 1, batchMax}, {"multi_read", 1, trace.MultiReadMax},
 	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, keyval.QueryLimitMax}, {"operations", 1, operationsMax}, {"milestones", 1, operationsMax}, {"replay.loops", 1, loopsMax}, {".keys", 1, trace.BucketKeysMax},
 	{"server.count", 1, experiment.ServersMax}, {"java.heap", heapBytesMin, jvmBytesMax}, {"java.direct", directBytesMin, jvmBytesMax}, {"crash.cuts", 1, cutsMax},
+	{"rate", 0, rateMax}, {"choose.memory", 1, wantedBytesMax}, {"choose.disk", 1, wantedBytesMax},
 }
 
 // countRange says what a count at a path may be.

@@ -111,6 +111,10 @@ func (f *RateForm) hasEnd() bool {
 // rate resolves how many operations a second a phase or group is asked for.
 func (r workResolver) rate(p PhaseFile, resolved *experiment.Phase) *Error {
 	if p.Rate == nil {
+		if r.cellsHaveRates() {
+			resolved.Arrivals = trace.Arrivals(p.Arrivals)
+			return nil
+		}
 		if p.Arrivals != "" && p.Capacity == nil {
 			return r.fail(r.in("arrivals"), "the phase %s has no rate: arrivals spread the operations of a rate", p.Name).
 				hint("expected rate: OPERATIONS_A_SECOND beside it")
@@ -123,6 +127,13 @@ func (r workResolver) rate(p PhaseFile, resolved *experiment.Phase) *Error {
 	}
 	resolved.Rate = p.Rate.Number
 	return r.rateIn(resolved.Rate, "rate")
+}
+
+// cellsHaveRates reports whether rate is an axis.
+func (r *resolver) cellsHaveRates() bool {
+	return len(r.file.Rate) > 0 || slices.ContainsFunc(r.file.Cases, func(c CaseFile) bool {
+		return slices.ContainsFunc(c.Changes, func(of change) bool { return of.path == "rate" })
+	})
 }
 
 func (r workResolver) rateIn(rate float64, field ...string) *Error {

@@ -124,3 +124,38 @@ func TestThreadsThatComeAndGo(t *testing.T) {
 		t.Errorf("a group's: %+v", g)
 	}
 }
+
+// A rate of the file is an axis: each measured phase that says nothing else is done at it.
+func TestRate_as_an_axis(t *testing.T) {
+	const phases = "name: x\nstores: [pebble]\nphases:\n  - {name: load, load: true}\n  - {name: warm, mix: {read: 1}, for: 1s, unmeasured: true}\n"
+	e, err := read.Load([]byte(phases+"  - {name: own, mix: {read: 1}, for: 1s, rate: 7}\n"+
+		"  - {name: asked, mix: {read: 1}, for: 1s, arrivals: constant}\nrate: [0, 1000, 5k]\n"), "x.yaml", nil, fakeDrivers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	for i, want := range []float64{0, 1000, 5000} {
+		c := e.Cells[i]
+		labels = append(labels, c.Label(e))
+		for k, rate := range []float64{0, 0, 7, want} {
+			if got := e.Phases[k].In(c); got.Rate != rate {
+				t.Errorf("%s is done at %v in the cell of %v", got.Name, got.Rate, want)
+			}
+		}
+		arrivals := map[bool]string{false: "", true: "constant"}[want > 0]
+		if got := e.Phases[3].In(c).Arrivals; string(got) != arrivals {
+			t.Errorf("arrivals %q at %v", got, want)
+		}
+	}
+	if got := strings.Join(labels, "; "); !strings.HasSuffix(got, "no rate of all phases; D3 · 1,000/s asked; D3 · 5,000/s asked") {
+		t.Errorf("the cells are %s", got)
+	}
+	for text, says := range map[string]string{
+		phases + "  - {name: own, mix: {read: 1}, for: 1s, rate: 7}\nrate: 1000\n": "the rate has no effect",
+		phases + "  - {name: r, mix: {read: 1}, for: 1s}\nrate: 1e10\n":            "at most 1e9",
+	} {
+		if _, err := read.Load([]byte(text), "x.yaml", nil, fakeDrivers()); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, expected %q", err, says)
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (r whole) sampled() *Error {
 	}
 	for p := range r.parts() {
 		switch {
-		case p.Rate > 0 || p.Capacity != nil:
+		case p.Rate > 0 || p.Capacity != nil || p.TakesRate() && slices.ContainsFunc(r.e.Cells, hasRate):
 			return fail(fmt.Sprintf("phase %s has a rate, and the clock is read for each due time", p.Name))
 		case len(p.Request) > 0:
 			return fail(fmt.Sprintf("the times of the requests of phase %s are made of those of their steps", p.Name))
@@ -145,6 +145,8 @@ func (r whole) sampled() *Error {
 	}
 	return nil
 }
+
+func hasRate(c experiment.Cell) bool { return c.Rate > 0 }
 
 // abilities refuses what no store of the experiment can do. What only some can't is planned, and
 // shown as refused.

@@ -12,6 +12,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment/capacity"
 	"assay/internal/presentation/model"
 )
 
@@ -414,7 +415,7 @@ func (p page) chartData() ([]byte, error) {
 					row.Points, binsOf(row.Spread)})
 			}
 			if row.Standing != model.Reference && row.OverTime != nil {
-				table.Load = append(table.Load, loadOf(row.Arm, row.OverTime))
+				table.Load = append(table.Load, loadOf(row, p.LoadQuantile(t)))
 			}
 		}
 		arms, together := p.ArmsOf(t), p.WithOthers(t)
@@ -429,6 +430,7 @@ func (p page) chartData() ([]byte, error) {
 				table.Groups = append(table.Groups, p.groupsOf(t, s))
 			}
 		}
+		table.Limits = limitsOf(t, p.LoadQuantile(t))
 		data.Tables[t.ID] = table
 	}
 	return json.Marshal(data)
@@ -444,7 +446,21 @@ type chartTable struct {
 	Latency []chartLatency `json:"latency"`
 	Series  []chartSeries  `json:"series"`
 	Groups  []chartGroups  `json:"groups,omitempty"`
-	Load    []chartLoad    `json:"load,omitempty"` // of a rate that changes over time
+	Load    []chartLoad    `json:"load,omitempty"`   // of a rate that changes over time
+	Limits  []chartLimit   `json:"limits,omitempty"` // of latency, of objectives
+}
+
+// chartLimit is what an objective bounds a latency by.
+type chartLimit struct {
+	NS   float64 `json:"ns"`
+	Text string  `json:"text"`
+}
+
+// chartCut is where an objective breaks.
+type chartCut struct {
+	Rate float64 `json:"rate"`
+	NS   float64 `json:"ns,omitempty"` // its limit, of a latency that the chart shows
+	Text string  `json:"text"`
 }
 
 // chartLoad is what an arm did by the rate that was asked for, and by time.
@@ -452,8 +468,12 @@ type chartLoad struct {
 	Arm     string  `json:"arm"`
 	Rate    figures `json:"rate"`
 	P50     figures `json:"p50"`
-	P99     figures `json:"p99"`
+	P99     figures `json:"p99"` // or what an objective bounds: see LoadQuantile
 	Backlog figures `json:"backlog"`
+	// Of a search for a capacity: the least and most that a step of a band saw, and where objectives break.
+	Low  figures    `json:"low,omitempty"`
+	High figures    `json:"high,omitempty"`
+	Cuts []chartCut `json:"cuts,omitempty"`
 
 	T      figures `json:"t"`
 	Then50 figures `json:"then50"`
@@ -461,8 +481,60 @@ type chartLoad struct {
 	Queued figures `json:"queued"`
 }
 
-func loadOf(arm string, o *model.OverTime) chartLoad {
-	c := chartLoad{Arm: arm}
+// LoadQuantile is the percentile of the charts by rate: the first that an objective bounds, or p99.
+func (p page) LoadQuantile(t model.Table) float64 {
+	for _, row := range t.Rows {
+		if row.Capacity != nil {
+			return row.Capacity.Quantile()
+		}
+	}
+	return 0.99
+}
+
+// Searched reports whether a table's rates are capacities.
+func (p page) Searched(t model.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.Capacity != nil })
+}
+
+// limitsOf are the limits of latency that a chart by rate shows.
+func limitsOf(t model.Table, q float64) (limits []chartLimit) {
+	for _, row := range t.Rows {
+		if row.Capacity == nil {
+			continue
+		}
+		for _, o := range row.Capacity.Objectives {
+			if o.Metric == capacity.Percentile && o.Quantile == q {
+				limits = append(limits, chartLimit{o.Limit, o.String()})
+			}
+		}
+		return limits
+	}
+	return nil
+}
+
+func cutsOf(c *facts.Capacity, q float64) (cuts []chartCut) {
+	for i, rate := range c.Each {
+		if rate == nil {
+			continue
+		}
+		cut := chartCut{Rate: *rate, Text: "falls behind"}
+		if i < len(c.Objectives) {
+			o := c.Objectives[i]
+			if cut.Text = o.String(); o.Metric == capacity.Percentile && o.Quantile == q {
+				cut.NS = o.Limit
+			}
+		}
+		cuts = append(cuts, cut)
+	}
+	return cuts
+}
+
+func loadOf(row model.Row, q float64) chartLoad {
+	o := row.OverTime
+	c := chartLoad{Arm: row.Arm}
+	if row.Capacity != nil {
+		c.Cuts = cutsOf(row.Capacity, q)
+	}
 	orNot := func(v *float64) float64 {
 		if v == nil {
 			return math.NaN()
@@ -471,7 +543,13 @@ func loadOf(arm string, o *model.OverTime) chartLoad {
 	}
 	for _, b := range o.ByRate {
 		c.Rate, c.Backlog = append(c.Rate, (b.FromRate+b.ToRate)/2), append(c.Backlog, b.Backlog)
-		c.P50, c.P99 = append(c.P50, orNot(b.At(0.5))), append(c.P99, orNot(b.At(0.99)))
+		c.P50, c.P99 = append(c.P50, orNot(b.At(0.5))), append(c.P99, orNot(b.At(q)))
+		if b.LowNS != nil {
+			c.Low, c.High = append(c.Low, *b.LowNS), append(c.High, orNot(b.HighNS))
+		}
+	}
+	if len(c.Low) != len(c.Rate) {
+		c.Low, c.High = nil, nil // not of all rates
 	}
 	for _, m := range o.Moments {
 		c.T, c.Queued = append(c.T, m.AtS), append(c.Queued, m.Backlog)

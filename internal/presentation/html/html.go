@@ -4,7 +4,8 @@
 //  1. html.go   the page as the template takes it: classes, summary, findings, trials
 //  2. grid.go   tables whose columns are there only where some row has a value
 //  3. chart.go  what the script draws, and the look of each arm
-//  4. powercuts.go  what cuts took against the rate; locate.go: links to raw data
+//  4. picture.go  plots of few points, which need no script: choice.go, scaling.go; powercuts.go: what
+//     cuts took against the rate; locate.go: links to raw data
 //  5. comparison.go, comparison.html  the page of assay compare, without a script
 //  6. page.html the template; its style sheet and script are bundled from web/ into assets/
 //
@@ -127,6 +128,7 @@ var functions = template.FuncMap{
 	"texts":     texts,
 	"count":     func(n int) string { return format.Count(uint64(max(n, 0))) },
 	"rate":      format.Rate,
+	"quantile":  format.Quantile,
 	"factor":    format.Factor,
 	"interval":  intervalText,
 	"plural":    func(n int, one, many string) string { return format.Plural(n, one, many) },
@@ -229,8 +231,8 @@ func (p page) Links() []link {
 	for _, part := range []struct {
 		heading finding.Bare
 		there   bool
-	}{{finding.HeadingLoss, len(p.lossPoints()) > 0}, {finding.HeadingStores,
-		len(p.Stores) > 0}, {finding.HeadingTrials, len(p.Matrix.Rows) > 0},
+	}{{finding.HeadingScaling, len(p.Scaling) > 0}, {finding.HeadingLoss, len(p.lossPoints()) > 0},
+		{finding.HeadingStores, len(p.Stores) > 0}, {finding.HeadingTrials, len(p.Matrix.Rows) > 0},
 		{finding.HeadingMachine, len(p.Environment) > 0}, {finding.HeadingReading, true}} {
 		if part.there {
 			links = append(links, to(part.heading))

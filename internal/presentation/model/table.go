@@ -4,6 +4,7 @@ import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
 )
 
 // The figures of a result are facts as they are.
@@ -57,6 +58,8 @@ type Table struct {
 	FixedWork  bool    `json:"fixed_work"`             // a number of operations that each arm did: rates are of whole phases
 	BatchItems int     `json:"batch_items,omitempty"`  // members of a batch, which is one operation
 	SampleS    float64 `json:"sample_s,omitempty"`     // planned width of samples
+
+	Wanted *capacity.Wanted `json:"wanted,omitempty"` // what a store is to do; absent: nothing is to be chosen
 
 	Baseline  string          `json:"baseline"`
 	Best      []string        `json:"best,omitempty"` // arms that no other is significantly faster than, fastest first

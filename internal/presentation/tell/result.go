@@ -266,6 +266,9 @@ func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) mo
 		Baseline: t.Baseline, Best: t.Best, Verdict: verdictOf(t), Threshold: t.Threshold, AA: t.AA,
 		Ceilings: t.Ceilings,
 		Series:   plots.seriesOf(t, key)}
+	if t.Work.Capacity != nil {
+		m.Wanted = t.Work.Capacity.Wanted
+	}
 	for _, r := range t.Rows {
 		if r.Rate == nil {
 			addAbsent(&m, r)

@@ -10,9 +10,6 @@ import (
 // scalingLinesMax is how many stores the one screen tells of.
 const scalingLinesMax = 6
 
-// axisNames are the axes of load and size as sentences have them.
-var axisNames = map[string]string{"server.count": "nodes"}
-
 // scalingOf says of each store that scales by a law what it comes to.
 func scalingOf(all []model.Scaling) (messages []finding.Message) {
 	for i := range all {
@@ -29,12 +26,9 @@ func scalingTold(s *facts.Scaling) finding.ScalingParams {
 	if s.Case != "" {
 		place = s.Phase + " (" + s.Class + ", " + s.Case + ")"
 	}
-	p := finding.ScalingParams{Arm: s.Arm, Place: place, Axis: s.Axis, Law: string(s.Law),
+	p := finding.ScalingParams{Arm: s.Arm, Place: place, Axis: s.AxisName(), Law: string(s.Law),
 		Largest: s.Sizes[len(s.Sizes)-1],
 		Sigma:   s.Sigma, SigmaLow: s.SigmaIn.Low, SigmaHigh: s.SigmaIn.High}
-	if name := axisNames[s.Axis]; name != "" {
-		p.Axis = name
-	}
 	for _, r := range s.Residuals {
 		p.Off = max(p.Off, r, -r)
 	}
