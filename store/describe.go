@@ -96,6 +96,9 @@ type Description struct {
 	// MultiGetMax: keys in one [MultiGetter] call; 0: no limit but memory.
 	MultiGetMax int `json:"multi_get_max,omitempty"`
 
+	// AppendMakes: [Appender] stores the part where there is no value, and otherwise does nothing then.
+	AppendMakes bool `json:"append_makes,omitempty"`
+
 	// TokenIndexes: a text column may have an index of kind [TokenIndex]; otherwise Define refuses it.
 	TokenIndexes bool `json:"token_indexes,omitempty"`
 
@@ -227,6 +230,9 @@ type Abilities struct {
 	DeletePrefix   bool `json:"delete_prefix,omitempty"`
 	Expire         bool `json:"expire,omitempty"`
 	MultiGet       bool `json:"multi_get,omitempty"`
+	Touch          bool `json:"touch,omitempty"`
+	Append         bool `json:"append,omitempty"`
+	GetAndSet      bool `json:"get_and_set,omitempty"`
 }
 
 // List returns the names of the abilities that are there.
@@ -240,7 +246,8 @@ func (a Abilities) List() []string {
 		{"sync", a.Sync}, {"inspect", a.Inspect}, {"records", a.Records}, {"query", a.Query}, {"count", a.Count},
 		{"modify", a.Modify}, {"delete_query", a.DeleteQuery}, {"increment", a.Increment}, {"explain", a.Explain}, {"async", a.Async},
 		{"delete_prefix", a.DeletePrefix},
-		{"expire", a.Expire}, {"multi_get", a.MultiGet},
+		{"expire", a.Expire}, {"multi_get", a.MultiGet}, {"touch", a.Touch}, {"append", a.Append},
+		{"get_and_set", a.GetAndSet},
 	} {
 		if ability.has {
 			names = append(names, ability.name)
@@ -269,6 +276,9 @@ func Probe(s Store, h Handle) Abilities {
 	_, a.DeletePrefix = h.(PrefixDeleter)
 	_, a.Expire = h.(Expirer)
 	_, a.MultiGet = h.(MultiGetter)
+	_, a.Touch = h.(Toucher)
+	_, a.Append = h.(Appender)
+	_, a.GetAndSet = h.(GetSetter)
 	return a
 }
 

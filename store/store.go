@@ -137,6 +137,28 @@ type Expirer interface {
 	PutFor(key, value []byte, ttl time.Duration) error
 }
 
+// Toucher is a [Handle] whose store can give a value another end without writing it again.
+type Toucher interface {
+	// Touch lets the value of key live for a time from now on, in one step, whatever its end was before. It
+	// returns an error that wraps [ErrNotFound] where there is no value, and makes none. ttl is that of
+	// [Expirer].
+	Touch(key []byte, ttl time.Duration) error
+}
+
+// Appender is a [Handle] whose store can make a value longer in one step.
+type Appender interface {
+	// Append adds part to the end of key's value. Where there is none it returns an error that wraps
+	// [ErrNotFound], or part becomes the value if [Description].AppendMakes says so.
+	Append(key, part []byte) error
+}
+
+// GetSetter is a [Handle] whose store can replace a value and return the one that was there, in one step.
+type GetSetter interface {
+	// GetAndSet stores value under key, whether key was there or not. It returns the value that it replaced,
+	// as Get does, or an error that wraps [ErrNotFound] where there was none: value is stored all the same.
+	GetAndSet(key, value, buf []byte) ([]byte, error)
+}
+
 // MultiGetter is a [Handle] that can read several records in one call of the store's own.
 type MultiGetter interface {
 	// MultiGet sets values[i] to the value of keys[i], and to nil where that key is not there. Both lists

@@ -397,6 +397,8 @@ func (m model) rememberThread(r *ran, thread int, acknowledged uint64) {
 			written = absent
 		case o.Puts() && length < keyval.StampBytes:
 			written = held{version: counters.ObservedShort, length: length}
+		case o == trace.Append:
+			written = held{version: r.version(thread, sequence), length: m[index].length + length}
 		case o.Writes():
 			written = held{version: r.version(thread, sequence), length: length}
 		default:

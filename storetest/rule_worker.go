@@ -134,6 +134,12 @@ func versionRule(b *bench) error {
 	return b.close()
 }
 
+// mayBeUnknown says if a worker need not know an operation: it then refuses it as any other that it does not
+// know.
+func mayBeUnknown(o trace.Operation) bool {
+	return o == trace.MultiRead || o == trace.Touch || o == trace.Append || o == trace.GetAndSet
+}
+
 func abilitiesRule(b *bench) error {
 	opened, err := b.openNamed()
 	if err != nil {
@@ -150,7 +156,8 @@ func abilitiesRule(b *bench) error {
 		{opened.Abilities.CompareAndSwap, trace.CompareAndSwap}, {opened.Abilities.Query, trace.Query},
 		{opened.Abilities.Count, trace.Count},
 		{opened.Abilities.Modify, trace.Modify}, {opened.Abilities.Increment, trace.Increment},
-		{opened.Abilities.MultiGet, trace.MultiRead},
+		{opened.Abilities.MultiGet, trace.MultiRead}, {opened.Abilities.Touch, trace.Touch},
+		{opened.Abilities.Append, trace.Append}, {opened.Abilities.GetAndSet, trace.GetAndSet},
 	} {
 		if ability.has {
 			continue // its own rule tries it
@@ -181,7 +188,7 @@ func abilitiesRule(b *bench) error {
 			continue
 		}
 		var told *control.Error
-		if ability.operation == trace.MultiRead && errors.As(err, &told) && told.Class == control.ClassBadRequest {
+		if mayBeUnknown(ability.operation) && errors.As(err, &told) && told.Class == control.ClassBadRequest {
 			continue // the worker does not know the operation
 		}
 		if err := b.judgeRefusal("a trace with "+ability.operation.String()+", which the store can't do,", control.ClassRefused, err); err != nil {

@@ -14,6 +14,7 @@ type script struct {
 	threads []trace.Thread
 	amounts []uint32
 	ttls    [256]uint32 // ms, of each size class
+	parts   [256]uint32 // of appends, which part of its thread it is
 	flags   uint32
 	lives   *livesFile // nil: no value of the trial has a TTL
 
@@ -57,19 +58,19 @@ func (s *script) classOf(o trace.Operation, amount int) uint8 {
 }
 
 // sizeClass returns the class of an amount: a value's length, a scan's records, a batch's or multi-read's members.
-func (s *script) sizeClass(amount int) uint8 { return s.sizeClassFor(amount, 0) }
+func (s *script) sizeClass(amount int) uint8 { return s.sizeClassFor(amount, 0, 0) }
 
-// sizeClassFor returns the class of a value that lives for so many ms.
-func (s *script) sizeClassFor(amount int, ttlMS uint32) uint8 {
+// sizeClassFor returns the class of a value that lives for so many ms, or is such a part.
+func (s *script) sizeClassFor(amount int, ttlMS, part uint32) uint8 {
 	at := 0
-	for at < len(s.amounts) && (s.amounts[at] != uint32(amount) || s.ttls[at] != ttlMS) {
+	for at < len(s.amounts) && (s.amounts[at] != uint32(amount) || s.ttls[at] != ttlMS || s.parts[at] != part) {
 		at++
 	}
 	if at == len(s.amounts) {
 		if at > 255 {
 			panic("storetest: a script of more than 256 different amounts")
 		}
-		s.amounts, s.ttls[at] = append(s.amounts, uint32(amount)), ttlMS
+		s.amounts, s.ttls[at], s.parts[at] = append(s.amounts, uint32(amount)), ttlMS, part
 	}
 	return uint8(at)
 }
@@ -79,10 +80,15 @@ func (s *script) do(thread int, o trace.Operation, index uint64, amount int) {
 	s.append(thread, trace.MakeEntry(o, index, s.classOf(o, amount), false))
 }
 
-// doFor appends one put of a value with a TTL to the first thread.
+// appendPart appends an append of a thread's part of a value, of partBytes.
+func (s *script) appendPart(thread int, index uint64, part int) {
+	s.append(thread, trace.MakeEntry(trace.Append, index, s.sizeClassFor(partBytes, 0, uint32(part)), false))
+}
+
+// doFor appends one put of a value with a TTL, or a touch, to the first thread.
 func (s *script) doFor(o trace.Operation, index uint64, amount int, ttl time.Duration) {
 	length := int(s.amountOf(s.classOf(o, amount)))
-	s.append(0, trace.MakeEntry(o, index, s.sizeClassFor(length, uint32(ttl.Milliseconds())), false))
+	s.append(0, trace.MakeEntry(o, index, s.sizeClassFor(length, uint32(ttl.Milliseconds()), 0), false))
 }
 
 func (s *script) amountOf(class uint8) uint32 { return s.amounts[class] }
@@ -125,6 +131,7 @@ func (s *script) file() (*trace.File, error) {
 		f.Flags |= trace.FlagSampled
 	}
 	copy(f.Amounts[:], s.amounts)
+	f.Backends = s.parts
 	if f.TTLs = s.ttls; s.lives != nil {
 		f.Flags |= trace.FlagExpiry
 	}
@@ -160,7 +167,7 @@ func (s *script) lengthMax() int {
 	longest := keyval.StampBytes
 	for i := range s.threads {
 		for _, e := range s.threads[i].Entries {
-			if e.Operation().Puts() {
+			if o := e.Operation(); o.Puts() || o == trace.Append {
 				longest = max(longest, int(s.amounts[e.SizeClass()]))
 			}
 		}

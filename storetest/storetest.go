@@ -238,6 +238,7 @@ func (k *kit) describe(b *bench) error {
 				if a := &k.description.Abilities; k.target.Handles == handlesAsync { // which find nothing
 					a.Scan, a.Query, a.Count = false, false, false
 					a.Modify, a.Increment, a.DeleteQuery, a.Explain, a.MultiGet = false, false, false, false, false
+					a.Touch, a.Append, a.GetAndSet = false, false, false
 				}
 				if err := checkUsable(d); err != nil {
 					return err

@@ -16,6 +16,10 @@ import (
 func (t *thread) check(value []byte, index uint64) string {
 	version, right, proven := t.prove(value, index)
 	if !right {
+		if t.appends {
+			_, problem := t.checkParts(value, index)
+			return problem
+		}
 		return t.whyWrong(value, index)
 	}
 	if !proven {
@@ -25,7 +29,11 @@ func (t *thread) check(value []byte, index uint64) string {
 	if t.record != nil {
 		length = trace.AnyLength
 	}
-	return t.checkVersion(version, index, length)
+	problem := t.checkVersion(version, index, length)
+	if problem != "" && t.appends {
+		_, problem = t.checkParts(value, index)
+	}
+	return problem
 }
 
 // checkVersion says why no write of this trial had the version, or "".
@@ -133,6 +141,11 @@ func (t *thread) observation(value []byte, index uint64, err error) uint64 {
 		return counters.ObservedError
 	}
 	version, right, proven := t.prove(value, index)
+	if !right && t.appends {
+		if last, problem := t.checkParts(value, index); problem == "" {
+			return last
+		}
+	}
 	switch {
 	case !right && t.isOtherTrial(value, index):
 		return counters.ObservedForeign

@@ -106,6 +106,7 @@ func (h *handles) abilities(d store.Description) store.Abilities {
 	a := d.Abilities
 	a.Scan, a.Query, a.Count, a.Explain = false, false, false, false
 	a.Modify, a.DeleteQuery, a.Increment, a.MultiGet = false, false, false, false
+	a.Touch, a.Append, a.GetAndSet = false, false, false
 	return a
 }
 

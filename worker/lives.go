@@ -65,11 +65,17 @@ func (l *lives) judge(t *thread, index uint64, before counters.Life, outcome cou
 // this one: what is early is then told from that by its count.
 func (l *lives) hold(index uint64, before counters.Life, outcome counters.Outcome, beginNS,
 	endNS int64) counters.Outcome {
+	return l.holdBetween(before, l.Of(index), outcome, beginNS, endNS)
+}
+
+// holdBetween is hold with what is known behind the operation.
+func (l *lives) holdBetween(before, after counters.Life, outcome counters.Outcome, beginNS,
+	endNS int64) counters.Outcome {
 	if !l.judges || outcome > counters.Lost && outcome != counters.Wrong {
 		return outcome
 	}
 	found := outcome == counters.OK || outcome == counters.Wrong
-	verdict := l.tally.Judge(before, l.Of(index), found, l.originNS+beginNS, l.originNS+endNS, l.earlyNS, l.lateNS)
+	verdict := l.tally.Judge(before, after, found, l.originNS+beginNS, l.originNS+endNS, l.earlyNS, l.lateNS)
 	if verdict == counters.LifeEarly && outcome == counters.Miss {
 		return counters.Lost
 	}
@@ -78,6 +84,9 @@ func (l *lives) hold(index uint64, before counters.Life, outcome counters.Outcom
 
 // wrote tells the other threads what became of a write or delete that was begun.
 func (l *lives) wrote(o trace.Operation, index uint64, outcome counters.Outcome, beginNS, endNS int64, ttlMS uint32) {
+	if o == trace.GetAndSet && (outcome == counters.Miss || outcome == counters.Lost) {
+		outcome = counters.OK // it has put a value where none was
+	}
 	switch {
 	case outcome == counters.OK && !o.Deletes(), outcome == counters.Wrong:
 		l.Written(index, l.originNS+beginNS, l.originNS+endNS, ttlMS)
@@ -106,6 +115,8 @@ func (t *thread) operateLiving(begin int64, entry trace.Entry, index, sequence u
 		outcome = l.judge(t, index, before, outcome, begin, now)
 	case o == trace.ReadOrFill:
 		return t.readOrFill(begin, entry, index, sequence, slot)
+	case o == trace.Touch:
+		outcome, now = t.touchLiving(begin, entry, index)
 	case o == trace.MultiRead:
 		return t.multiReadLiving(begin, entry, position, lap, slot)
 	case o == trace.Batch:

@@ -36,6 +36,12 @@ func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int
 		return t.readOrFill(0, entry, index, sequence, slot)
 	case trace.MultiRead:
 		return t.multiRead(entry, position, lap, slot)
+	case trace.Touch:
+		return t.touch(entry, index)
+	case trace.Append:
+		return t.appendPart(entry, index, sequence, slot)
+	case trace.GetAndSet:
+		return t.getAndSet(entry, index, sequence, slot)
 	case trace.ReadModifyWrite:
 		return t.readModifyWrite(entry, index, sequence, slot)
 	case trace.CompareAndSwap:

@@ -32,6 +32,7 @@ type session struct {
 	record    *keyval.RecordShape // of define; nil: values are plain
 	queries   []*keyval.QueryShape
 
+	appends  bool           // a phase since open has appended to values
 	phases   map[int]*phase // prepared since open, by number: their traces prove versions
 	prepared *phase         // waits for run
 }
@@ -156,7 +157,7 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 	}
 	s.open, s.hosted, s.store, s.handles = o, h, opened, handles
 	s.abilities = handles.abilities(h.description)
-	s.phases = map[int]*phase{}
+	s.phases, s.appends = map[int]*phase{}, false
 	settings, version := s.settings(), h.description.Version
 	if version == "" {
 		version = settings["version"] // a server's own, which only it can tell
@@ -324,6 +325,7 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 	s.expect(r.Values.LengthMax)
 	p.pool, p.slots = keyval.NewPool(r.Values), p.trace.Slots()
 	p.stats = s.newStatsTeller(p)
+	s.appends = s.appends || slices.Contains(p.trace.Operations, trace.Append)
 	s.phases[r.Number], s.prepared = p, p
 	return nil
 }
@@ -381,12 +383,17 @@ func (s *session) checkAbilities(t *trace.File) error {
 			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap ||
 			o == trace.Query && !s.abilities.Query || o == trace.Count && !s.abilities.Count ||
 			o == trace.Modify && !s.abilities.Modify || o == trace.MultiRead && !s.abilities.MultiGet ||
+			o == trace.Touch && !s.abilities.Touch ||
+			o == trace.Append && !s.abilities.Append || o == trace.GetAndSet && !s.abilities.GetAndSet ||
 			o == trace.DeleteQuery && !s.abilities.DeleteQuery || o == trace.Increment && !s.abilities.Increment
 		if missing {
 			return refused("%s has no %s", s.hosted.description.Name, o)
 		}
 		if o == trace.MultiRead && s.record != nil {
 			return refused("records with columns are read one by one")
+		}
+		if s.record != nil && (o == trace.Touch || o == trace.Append || o == trace.GetAndSet) {
+			return refused("records with columns have no %s", o)
 		}
 		if o == trace.Modify && (s.record == nil || !s.record.Proves()) {
 			return badRequest("modify writes the proof column, and define named none")

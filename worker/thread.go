@@ -51,7 +51,9 @@ type thread struct {
 	saw      uint64              // what was read while watching: a version or an Observed… word
 
 	zeroVersions, verify bool
-	sample               []byte // of the null driver: the value that stands for what a store would return
+	appends              bool        // values of the trial may have parts that were appended
+	parts                []valuePart // of the value that is looked at, reused
+	sample               []byte      // of the null driver: the value that stands for what a store would return
 	startNS              int64
 	endNS                int64
 
@@ -72,6 +74,9 @@ type target struct {
 	incrementer store.Incrementer
 	expirer     store.Expirer
 	multiGetter store.MultiGetter
+	toucher     store.Toucher
+	appender    store.Appender
+	getSetter   store.GetSetter
 }
 
 func targetOf(h store.Handle) target {
@@ -87,6 +92,9 @@ func targetOf(h store.Handle) target {
 	t.incrementer, _ = h.(store.Incrementer)
 	t.expirer, _ = h.(store.Expirer)
 	t.multiGetter, _ = h.(store.MultiGetter)
+	t.toucher, _ = h.(store.Toucher)
+	t.appender, _ = h.(store.Appender)
+	t.getSetter, _ = h.(store.GetSetter)
 	return t
 }
 
@@ -97,8 +105,8 @@ func (s *session) newThread(p *phase, i int) *thread {
 		session: s, phase: p, number: number, part: &p.trace.Threads[number], head: p.counters.Thread(number),
 		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
 		versions: keyval.Version(p.request.Number, number, 0), verify: p.request.Verify,
-		zeroVersions: p.request.ZeroVersions,
-		record:       s.record,
+		zeroVersions: p.request.ZeroVersions, appends: s.appends,
+		record: s.record,
 	}
 	valueBytesMax := p.request.Values.LengthMax
 	if t.record != nil {

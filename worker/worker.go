@@ -8,6 +8,7 @@
 //	operate.go  one operation of each kind
 //	fill.go     a read that puts a value where it finds none
 //	multiread.go  several records in one call
+//	cache.go    touches, appends and exchanges
 //	modify.go   updates of columns; request.go: requests of several operations
 //	history.go  recorded operations; find.go: what recorded scans and queries gave
 //	lives.go    values with a time to live

@@ -280,6 +280,7 @@ func noteText(p experiment.Phase) string {
 	add(p.From > 0, "from "+p.From.String()+" on")
 	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
 	add(p.Fill, "misses are filled after "+p.Backend.String())
+	add(p.Append.Parts > 0, fmt.Sprintf("up to %d parts of %s B a thread", p.Append.Parts, format.Count(uint64(p.Append.Bytes))))
 	add(p.MultiRead > 1, fmt.Sprintf("%s a read", format.Plural(p.MultiRead, "key", "keys")))
 	add(p.Replay != nil, replayText(p))
 	add(p.Rate > 0 && p.Replay == nil, "open load, "+p.RateText()+", "+string(p.Arrivals)+" arrivals")

@@ -34,7 +34,9 @@ const (
 	opVersion opcode = 0x0b
 	opGetK    opcode = 0x0c // its answer has the key
 	opGetKQ   opcode = 0x0d // likewise, and a key that is not there has no answer
+	opAppend  opcode = 0x0e
 	opStat    opcode = 0x10
+	opTouch   opcode = 0x1c
 	opLogins  opcode = 0x20 // SASL: its mechanisms
 	opLogin   opcode = 0x21 // SASL
 )
@@ -47,6 +49,10 @@ func opcodeFor(c command) opcode {
 		return opAdd
 	case remove:
 		return opDelete
+	case join:
+		return opAppend
+	case touch:
+		return opTouch
 	}
 	return opSet
 }
@@ -79,9 +85,16 @@ func (binaryForm) appendStore(r []byte, c command, key, value []byte, token uint
 	if c != cas {
 		token = 0
 	}
+	if c == join {
+		return append(appendFrame(r, opAppend, nil, key, len(value), 0), value...)
+	}
 	var extras [8]byte // flags and expiry
 	binary.BigEndian.PutUint32(extras[4:], ttlS)
 	return append(appendFrame(r, opcodeFor(c), extras[:], key, len(value), token), value...)
+}
+
+func (binaryForm) appendTouch(r []byte, key []byte, ttlS uint32) []byte {
+	return appendFrame(r, opTouch, binary.BigEndian.AppendUint32(nil, ttlS), key, 0, 0)
 }
 
 // head is what an answer's header tells.
@@ -148,12 +161,16 @@ func (binaryForm) readStored(c *connection, to command) error {
 	switch {
 	case h.status == statusDone && h.all == 0:
 		return nil
+	case h.status == statusDone && to == touch && h.all == h.extras: // the flags
+		_, err := h.text(&c.Connection)
+		return err
 	case h.status == statusDone:
 		return c.GiveUp(string(to), errors.New("the answer has a body"))
 	case to == add && (h.status == statusKeyExists || h.status == statusNotStored), to == cas &&
 		h.status == statusKeyExists:
 		return h.instead(c, store.ErrConflict)
-	case (to == cas || to == remove) && h.status == statusNoKey:
+	case (to == cas || to == remove || to == touch) && h.status == statusNoKey, to == join &&
+		h.status == statusNotStored:
 		return h.instead(c, store.ErrNotFound)
 	}
 	return h.failed(&c.Connection)

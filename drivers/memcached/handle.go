@@ -27,11 +27,45 @@ type oneByOne interface {
 	store.Adder
 	store.CompareAndSwapper
 	store.Expirer
+	store.Toucher
+	store.Appender
 }
 
 // PutFor is a set with an expiry.
 func (h *handle) PutFor(key, value []byte, ttl time.Duration) error {
 	return h.Do(store.Request{Operation: store.OpPut, Key: key, Value: value, TTL: ttl})
+}
+
+// Touch gives an item another expiry.
+func (h *handle) Touch(key []byte, ttl time.Duration) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	return h.change(touch, h.protocol.appendTouch(h.Request[:0], key, uint32(ttl/time.Second)))
+}
+
+// Append leaves the item's flags and expiry as they are.
+func (h *handle) Append(key, part []byte) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	h.Request = h.Request[:0]
+	if err := h.store(join, key, part, 0, 0); err != nil {
+		return err
+	}
+	return h.change(join, h.Request)
+}
+
+// change sends a request that has no [store.Request], and reads what became of it.
+func (h *handle) change(c command, request []byte) error {
+	h.Request = request
+	if err := h.connection.Begin(); err != nil {
+		return err
+	}
+	if err := h.connection.Send(); err != nil {
+		return err
+	}
+	return h.protocol.readStored(&h.connection, c)
 }
 
 // MultiGet asks for all keys before it reads the first answer.

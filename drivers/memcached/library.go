@@ -203,6 +203,29 @@ func (h *libraryHandle) PutFor(key, value []byte, ttl time.Duration) error {
 	return h.set(&memcache.Item{Key: string(key), Value: value, Expiration: int32(ttl / time.Second)})
 }
 
+// Touch is the library's Touch, in whole seconds.
+func (h *libraryHandle) Touch(key []byte, ttl time.Duration) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	return told("touch", h.client.Touch(string(key), int32(ttl/time.Second)))
+}
+
+// Append is the library's Append.
+func (h *libraryHandle) Append(key, part []byte) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	err := h.client.Append(&memcache.Item{Key: string(key), Value: part})
+	switch {
+	case errors.Is(err, memcache.ErrNotStored):
+		return store.ErrNotFound
+	case errors.Is(err, memcache.ErrCacheMiss): // NOT_FOUND is no answer to append
+		return fmt.Errorf("memcached: append: %s", err)
+	}
+	return told("append", err)
+}
+
 func (h *libraryHandle) set(item *memcache.Item) error {
 	err := h.client.Set(item)
 	if errors.Is(err, memcache.ErrCacheMiss) { // NOT_FOUND is no answer to set

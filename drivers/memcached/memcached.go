@@ -67,7 +67,7 @@ func (Driver) Describe() store.Description {
 			{Name: "client", Type: store.Choice, Default: lean, Choices: []string{lean, gomemcache},
 				Help: "lean: this package's own, no allocation; gomemcache: github.com/bradfitz/gomemcache, as an application has it"},
 			{Name: "protocol", Type: store.Choice, Default: textProtocol, Choices: []string{textProtocol, metaProtocol, binaryProtocol, udpProtocol},
-				Help: "what the lean client speaks. text: get, set, add, cas, delete; meta: mg, ms, md; binary: frames, and SASL where the server demands a login; " +
+				Help: "what the lean client speaks. text: get, set, add, cas, append, touch, delete; meta: mg, ms, md; binary: frames, and SASL where the server demands a login; " +
 					"udp: text in datagrams (the server's -U at the same port), where a lost datagram is a timeout, and a request is one datagram"},
 			{Name: "hashing", Type: store.Choice, Default: hashModulo, Choices: []string{hashModulo, hashKetama},
 				Help: "which of several endpoints has a key. modulo: CRC-32 of the key, modulo the sum of the weights (gomemcache's own, where these are 1); " +

@@ -31,6 +31,8 @@ func (meta) appendStore(r []byte, c command, key, value []byte, token uint64, tt
 	switch c {
 	case add:
 		r = append(r, " ME"...)
+	case join:
+		r = append(r, " MA"...)
 	case cas:
 		r = append(r, " C"...)
 		r = strconv.AppendUint(r, token, 10)
@@ -44,6 +46,12 @@ func (meta) appendStore(r []byte, c command, key, value []byte, token uint64, tt
 	return append(r, "\r\n"...)
 }
 
+// appendTouch is a get that asks for nothing.
+func (meta) appendTouch(r []byte, key []byte, ttlS uint32) []byte {
+	r = append(append(append(r, "mg "...), key...), " T"...)
+	return append(strconv.AppendUint(r, uint64(ttlS), 10), "\r\n"...)
+}
+
 func (meta) readStored(c *connection, to command) error {
 	line, err := c.readAnswer()
 	if err != nil {
@@ -54,7 +62,7 @@ func (meta) readStored(c *connection, to command) error {
 		return nil
 	case to == add && text == "NS", to == cas && text == "EX":
 		return store.ErrConflict
-	case (to == cas || to == remove) && text == "NF":
+	case (to == cas || to == remove) && text == "NF", to == join && text == "NS", to == touch && isMetaMiss(line, nil):
 		return store.ErrNotFound
 	}
 	return c.Unexpected(string(to), line)

@@ -16,6 +16,8 @@ type protocol interface {
 	// appendStore appends a storage command. The token is of cas alone. ttlS is after how many seconds
 	// the server removes the value; 0: never.
 	appendStore(r []byte, c command, key, value []byte, token uint64, ttlS uint32) []byte
+	// appendTouch appends what gives a record another expiry.
+	appendTouch(r []byte, key []byte, ttlS uint32) []byte
 	// readRetrieved reads the answer to get or gets, and accepts that to this very key only. The
 	// token is of gets alone.
 	readRetrieved(c *connection, to command, key, buf []byte) (value []byte, token uint64, err error)
@@ -66,6 +68,8 @@ const (
 	add    command = "add"
 	cas    command = "cas"
 	remove command = "delete"
+	join   command = "append"
+	touch  command = "touch"
 )
 
 var (

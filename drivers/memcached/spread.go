@@ -71,7 +71,9 @@ func (s *spread) Add(key, value []byte) error         { return s.of(key).Add(key
 func (s *spread) PutFor(key, value []byte, ttl time.Duration) error {
 	return s.of(key).PutFor(key, value, ttl)
 }
-func (s *spread) Delete(key []byte) error { return s.of(key).Delete(key) }
+func (s *spread) Touch(key []byte, ttl time.Duration) error { return s.of(key).Touch(key, ttl) }
+func (s *spread) Append(key, part []byte) error             { return s.of(key).Append(key, part) }
+func (s *spread) Delete(key []byte) error                   { return s.of(key).Delete(key) }
 func (s *spread) CompareAndSwap(key, old, value []byte) error {
 	return s.of(key).CompareAndSwap(key, old, value)
 }

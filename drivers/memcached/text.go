@@ -35,21 +35,29 @@ func (text) appendStore(r []byte, c command, key, value []byte, token uint64, tt
 	return append(r, "\r\n"...)
 }
 
+func (text) appendTouch(r []byte, key []byte, ttlS uint32) []byte {
+	r = append(append(append(r, touch...), ' '), key...)
+	return append(strconv.AppendUint(append(r, ' '), uint64(ttlS), 10), "\r\n"...)
+}
+
 func (text) readStored(c *connection, to command) error {
 	line, err := c.readAnswer()
 	if err != nil {
 		return err
 	}
 	done := "STORED"
-	if to == remove {
+	switch to {
+	case remove:
 		done = "DELETED"
+	case touch:
+		done = "TOUCHED"
 	}
 	switch text := string(line); {
 	case text == done:
 		return nil
 	case to == add && text == "NOT_STORED", to == cas && text == "EXISTS":
 		return store.ErrConflict
-	case (to == cas || to == remove) && text == "NOT_FOUND":
+	case (to == cas || to == remove || to == touch) && text == "NOT_FOUND", to == join && text == "NOT_STORED":
 		return store.ErrNotFound
 	}
 	return c.Unexpected(string(to), line)

@@ -140,6 +140,51 @@ func (h *handle) PutFor(key, value []byte, ttl time.Duration) error {
 	return nil
 }
 
+// Touch gives a value another end.
+func (h *handle) Touch(key []byte, ttl time.Duration) error {
+	s := h.shard(key)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if _, ok := s.values[string(key)]; !ok || s.isOver(key) {
+		return store.ErrNotFound
+	}
+	if s.ends == nil {
+		s.ends = make(map[string]time.Time)
+	}
+	s.ends[string(key)] = time.Now().Add(ttl)
+	return nil
+}
+
+// Append leaves the value's end as it is.
+func (h *handle) Append(key, part []byte) error {
+	s := h.shard(key)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	value, ok := s.values[string(key)]
+	if !ok || s.isOver(key) {
+		return store.ErrNotFound
+	}
+	s.values[string(key)] = append(value, part...)
+	s.bytes += len(part)
+	return nil
+}
+
+// GetAndSet copies the old value before it puts the new one in its place.
+func (h *handle) GetAndSet(key, value, buf []byte) ([]byte, error) {
+	s := h.shard(key)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	old, ok := s.values[string(key)]
+	if ok = ok && !s.isOver(key); ok {
+		buf = append(buf[:0], old...)
+	}
+	s.put(key, value)
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return buf, nil
+}
+
 // isOver says if the time of key's value has come. Shards without such values look at no clock.
 func (s *shard) isOver(key []byte) bool {
 	if s.ends == nil {

@@ -180,6 +180,7 @@ func TestQueriesWithoutADefinitionAreRefused(t *testing.T) {
 func TestAbilitiesOfBothHandles(t *testing.T) {
 	plain, withColumns := store.Probe((*db)(nil), (*handle)(nil)), store.Probe((*db)(nil), tableHandle{})
 	plain.Expire, plain.MultiGet = false, false // of records with columns nobody asks for them
+	plain.Touch, plain.Append, plain.GetAndSet = false, false, false
 	if plain != withColumns || !plain.Records || !plain.Query || !plain.Count {
 		t.Errorf("%v and %v", plain.List(), withColumns.List())
 	}

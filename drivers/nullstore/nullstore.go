@@ -60,6 +60,9 @@ func (*handle) Add(_, _ []byte) error                                      { ret
 func (*handle) CompareAndSwap(_, _, _ []byte) error                        { return nil }
 func (*handle) Modify(_ []byte, _ []int, _ [][]byte) error                 { return nil }
 func (*handle) Increment(_ []byte, _ int, _ int64) error                   { return nil }
+func (*handle) Touch(_ []byte, _ time.Duration) error                      { return nil }
+func (*handle) Append(_, _ []byte) error                                   { return nil }
+func (*handle) GetAndSet(_, _, _ []byte) ([]byte, error)                   { return empty, nil }
 func (*handle) Close() error                                               { return nil }
 
 // MultiGet finds each key in one call.

@@ -282,6 +282,31 @@ func (c *clusterHandle) CompareAndSwap(key, old, value []byte) error {
 	return h.CompareAndSwap(key, old, value)
 }
 
+func (c *clusterHandle) Touch(key []byte, ttl time.Duration) error {
+	h, err := c.follow(c.of(key).Touch(key, ttl), false)
+	if h == nil || err != nil {
+		return err
+	}
+	return h.Touch(key, ttl)
+}
+
+func (c *clusterHandle) Append(key, part []byte) error {
+	h, err := c.follow(c.of(key).Append(key, part), false)
+	if h == nil || err != nil {
+		return err
+	}
+	return h.Append(key, part)
+}
+
+func (c *clusterHandle) GetAndSet(key, value, buf []byte) ([]byte, error) {
+	old, err := c.of(key).GetAndSet(key, value, buf)
+	h, err := c.follow(err, false)
+	if h == nil || err != nil {
+		return old, err
+	}
+	return h.GetAndSet(key, value, buf)
+}
+
 // slotCall is an MGET of the keys that one slot has: the server takes no others together.
 type slotCall struct {
 	node      int32

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"math"
+	"strconv"
 	"time"
 
 	"assay/drivers/internal/wire"
@@ -47,4 +49,45 @@ func (h *leanHandle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err
 func (h *leanHandle) exchange(r []byte) error {
 	h.Request = r
 	return h.Send()
+}
+
+// askKey sends a command whose first argument is a key, of strings alone.
+func (h *leanHandle) askKey(name string, key, argument []byte) error {
+	if len(h.columns.names) > 0 {
+		return errHashString
+	}
+	if err := h.Begin(); err != nil {
+		return err
+	}
+	return h.exchange(appendBulk(appendBulk(appendHead(h.Request[:0], 3, name), key), argument))
+}
+
+// Touch is PEXPIRE, which is done to what is there alone.
+func (h *leanHandle) Touch(key []byte, ttl time.Duration) error {
+	h.number = strconv.AppendInt(h.number[:0], ttl.Milliseconds(), 10)
+	if err := h.askKey("PEXPIRE", key, h.number); err != nil {
+		return err
+	}
+	done, err := h.integer("PEXPIRE", 0, 1)
+	if err == nil && done == 0 {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+// Append is APPEND, which makes a string of the part where there is none.
+func (h *leanHandle) Append(key, part []byte) error {
+	if err := h.askKey("APPEND", key, part); err != nil {
+		return err
+	}
+	_, err := h.integer("APPEND", len(part), math.MaxInt) // how long the string is now
+	return err
+}
+
+// GetAndSet is GETSET, which all versions have. A string's expiry ends with it.
+func (h *leanHandle) GetAndSet(key, value, buf []byte) ([]byte, error) {
+	if err := h.askKey("GETSET", key, value); err != nil {
+		return nil, err
+	}
+	return h.bulk("GETSET", buf[:0])
 }

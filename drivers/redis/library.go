@@ -258,3 +258,35 @@ func (h *libraryHandle) Apply(writes []store.Write) error {
 	})
 	return h.told("pipeline", err)
 }
+
+// Touch is PEXPIRE.
+func (h *libraryHandle) Touch(key []byte, ttl time.Duration) error {
+	if len(h.fields) > 0 {
+		return errHashString
+	}
+	done, err := h.client.PExpire(context.Background(), string(key), ttl).Result()
+	if err == nil && !done {
+		return store.ErrNotFound
+	}
+	return h.told("PEXPIRE", err)
+}
+
+// Append is APPEND.
+func (h *libraryHandle) Append(key, part []byte) error {
+	if len(h.fields) > 0 {
+		return errHashString
+	}
+	return h.told("APPEND", h.client.Append(context.Background(), string(key), string(part)).Err())
+}
+
+// GetAndSet is GETSET.
+func (h *libraryHandle) GetAndSet(key, value, _ []byte) ([]byte, error) {
+	if len(h.fields) > 0 {
+		return nil, errHashString
+	}
+	old, err := h.client.GetSet(context.Background(), string(key), value).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, store.ErrNotFound
+	}
+	return old, h.told("GETSET", err)
+}

@@ -87,6 +87,7 @@ func (Driver) Describe() store.Description {
 		UnixSockets:    true,
 		ConnectionsOwn: 1,
 		Expiry:         expiry,
+		AppendMakes:    true,
 		Abilities:      store.Probe((*db)(nil), (*leanHandle)(nil)),
 		Note: "the class is the server's setting: opening is refused where CONFIG GET does not show it; a server with a limit of memory and an allkeys policy evicts, which shows as misses; " +
 			"a batch is a pipeline of SET and DEL, which is not atomic; compare-and-swap is WATCH and GET, a comparison in the client, and MULTI, SET, EXEC: two round trips, " +

@@ -218,6 +218,8 @@ type Phase struct {
 	Batch   int                `json:"batch,omitempty"` // writes go in batches of so many; 0 or 1: one by one
 	// MultiRead: reads go in calls of so many keys; 0 or 1: one by one.
 	MultiRead int `json:"multi_read,omitempty"`
+	// Append is what appends add to a value; zero: nothing is appended.
+	Append Append `json:"append,omitzero"`
 	// Fill: a read that finds nothing puts a value, Backend later, as who reads through a cache does.
 	Fill    bool          `json:"fill,omitempty"`
 	Backend time.Duration `json:"backend_ns,omitempty"`
@@ -276,6 +278,13 @@ func (t Think) String() string {
 		return "exponential " + t.Mean.String()
 	}
 	return t.Mean.String()
+}
+
+// Append is what appends add to a value: parts of so many bytes, at most so many of each thread before it
+// puts the value anew.
+type Append struct {
+	Bytes int `json:"bytes"`
+	Parts int `json:"parts"`
 }
 
 // TTL is for how long values live, and how often that comes, relative to the others. Life 0: without an end.

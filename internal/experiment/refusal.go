@@ -202,7 +202,7 @@ func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 				return &Refusal{"handles", fmt.Sprintf("asynchronous handles do no requests (phase %s): set handles: per_thread", p.Name)}
 			}
 			for _, o := range []trace.Operation{trace.Scan, trace.Query, trace.Count, trace.Modify, trace.DeleteQuery,
-				trace.Increment} {
+				trace.Increment, trace.Touch, trace.Append, trace.GetAndSet} {
 				if p.Does(o) && !p.Optional {
 					return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no %s (phase %s): set handles: per_thread", o, p.Name)}
 				}
@@ -275,12 +275,27 @@ func (e *Experiment) ValueBytesMin(cell Cell) int {
 	return slices.Min(e.valueLengths(cell))
 }
 
-// ValueBytesMax returns the longest value of a cell, in bytes.
+// ValueBytesMax returns the longest value of a cell, in bytes, with what is appended to it.
 func (e *Experiment) ValueBytesMax(cell Cell) int {
 	if record := e.Values.Record(); record != nil {
 		return record.BytesMax()
 	}
-	return slices.Max(e.valueLengths(cell))
+	return slices.Max(e.valueLengths(cell)) + e.AppendedBytes(cell)
+}
+
+// AppendedBytes returns how much longer than it was put a value of a cell becomes at most by appends, of all
+// threads of a phase. Each thread puts a value before it appends to it, so phases do not add up.
+func (e *Experiment) AppendedBytes(cell Cell) (most int) {
+	for _, p := range e.Phases {
+		bytes := 0
+		for _, part := range p.Parts() {
+			if part.Mix[trace.Append.String()] > 0 {
+				bytes += part.ThreadsIn(cell) * part.Append.Parts * part.Append.Bytes
+			}
+		}
+		most = max(most, bytes)
+	}
+	return most
 }
 
 // replayedLengths are those of values that a replay writes, where they are not the experiment's.
@@ -344,6 +359,9 @@ func refusePart(s Store, p Phase, recordBytes int) *Refusal {
 		{trace.Modify, d.Abilities.Modify, "update some columns of a record in one step"},
 		{trace.DeleteQuery, d.Abilities.DeleteQuery, "delete what a query finds in one step"},
 		{trace.Increment, d.Abilities.Increment, "increment a column in one step"},
+		{trace.Touch, d.Abilities.Touch, "give a record another TTL in one step"},
+		{trace.Append, d.Abilities.Append, "append to a value in one step"},
+		{trace.GetAndSet, d.Abilities.GetAndSet, "replace a value and return the old one in one step"},
 	} {
 		if p.Mix[ability.operation.String()] > 0 && !ability.has {
 			return &Refusal{field + ".mix", fmt.Sprintf("%s can't %s (phase %s)", s.Name, ability.what, p.Name)}

@@ -31,7 +31,7 @@ func TestRustDeclarationsAreTheHeaders(t *testing.T) {
 // no part of a trace; and what the host says for each.
 var notInC = map[string]bool{"unix_sockets": true, "connections_own": true, "connections_each": true, "connections_option": true, "handle_pools": true,
 	"value_bytes_min": true, "value_bytes_choices": true, "variants": true, "key_pattern": true, "batch_bytes_option": true, "indexes_idle": true, "processes": true, "handle_times": true, "latency_sampled": true, "finds_recorded": true, "eventual_within_ns": true,
-	"expiry": true, "pauses": true, "multi_get_max": true, "fills": true}
+	"expiry": true, "pauses": true, "multi_get_max": true, "fills": true, "append_makes": true}
 
 // What a driver says of itself in C is what it says in Go and what the contract names, field by
 // field.
@@ -93,7 +93,7 @@ func TestTheHeaderHasTheContractsAbilities(t *testing.T) {
 		"the host":     describedAbilities(t),
 	} {
 		if where != "the contract" { // the C host has no loop that drives many connections from one thread, no servers, no store with TTLs and no multi-read
-			names = append(names, "async", "delete_prefix", "expire", "multi_get")
+			names = append(names, "async", "delete_prefix", "expire", "multi_get", "touch", "append", "get_and_set")
 		}
 		if slices.Sort(names); !slices.Equal(names, slices.Sorted(slices.Values(inGo))) {
 			t.Errorf("%s has the abilities %v, store.Abilities %v", where, names, inGo)

@@ -105,7 +105,8 @@ func constants(t *testing.T) map[string]uint64 {
 
 // unknownInC are operations that no worker in C does: it refuses a trace with them as one that it does not
 // know, as the contract has it.
-var unknownInC = map[string]bool{"multi_read": true, "read_or_fill": true}
+var unknownInC = map[string]bool{"multi_read": true, "read_or_fill": true, "touch": true, "append": true,
+	"get_and_set": true}
 
 // rowsOfOthers begin the rows of the contract's tables that are about these operations alone.
 var rowsOfOthers = []string{"absent: of multi-reads", "calls that multi-reads"}

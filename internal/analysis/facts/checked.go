@@ -75,6 +75,9 @@ func readsAndWrites(p *record.Phase) (reads, writes uint64) {
 		case operation == trace.Increment: // it leaves the version that histories tell writes by
 		case operation == trace.ReadOrFill:
 			reads, writes = reads+o.Done(), writes+o.Miss
+		case operation == trace.Touch:
+		case operation == trace.GetAndSet:
+			reads, writes = reads+o.Done(), writes+o.OK+o.Miss+o.Lost
 		case operation.Changes():
 			writes += o.OK
 			if operation == trace.ReadModifyWrite || operation == trace.CompareAndSwap {

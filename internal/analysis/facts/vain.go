@@ -66,7 +66,7 @@ func (r *Row) drains() bool {
 			switch code, _ := trace.ParseOperation(operation.Name); code {
 			case trace.Delete, trace.DeleteQuery:
 				deletes += operation.OK + operation.Miss
-			case trace.Insert, trace.Update, trace.Upsert, trace.Add, trace.Batch:
+			case trace.Insert, trace.Update, trace.Upsert, trace.Add, trace.Batch, trace.GetAndSet:
 				puts += operation.OK
 			}
 		}

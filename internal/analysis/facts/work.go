@@ -46,7 +46,7 @@ func IsWrite(p experiment.Phase) bool { return does(p, trace.Operation.Changes) 
 // IsRead reports whether any operation of a phase looks at records, if only to change them.
 func IsRead(p experiment.Phase) bool {
 	return does(p, func(o trace.Operation) bool {
-		return !o.Changes() || o == trace.ReadModifyWrite || o == trace.ReadOrFill || o == trace.CompareAndSwap
+		return !o.Changes() || o == trace.ReadModifyWrite || o == trace.ReadOrFill || o.Replaces()
 	})
 }
 

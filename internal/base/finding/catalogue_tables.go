@@ -19,7 +19,7 @@ var _ = register(
 		Also: []Parameters{DoingParams{Mix: []string{"90 % read", "10 % upsert"}, Order: "recorded", Rate: 20e3, Arrivals: "recorded",
 			Replay: "replay of cache.csv", Operations: 200_000}},
 		Says: `{{if has .replay}}{{.replay}}: {{end}}{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{if has .shift}} ({{.shift}}){{end}}{{end}}` +
-			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}{{if .fills}}, misses are filled{{if has .backend}} after {{.backend}}{{end}}{{end}}{{if has .multi_read}}, {{plural .multi_read "key" ""}} a read{{end}}` +
+			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}{{if .fills}}, misses are filled{{if has .backend}} after {{.backend}}{{end}}{{end}}{{if has .multi_read}}, {{plural .multi_read "key" ""}} a read{{end}}{{if has .append}}, {{.append}} a thread{{end}}` +
 			`{{if has .objectives}}, searched for the highest rate at {{.objectives}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}{{if .rate}}, open load at {{if has .over_time}}{{.over_time}}{{else}}{{rate .rate}}{{end}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{if has .think}} ({{.think}} of think time){{end}}{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}{{end}}`},
 	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"},
 		Says: `{{plural .records "record" ""}} of {{.bytes}}`},
@@ -145,6 +145,7 @@ type DoingParams struct {
 	Backend    string `param:"omitempty"` // after how long
 	Shift      string `param:"omitempty"` // how what is popular moves
 	MultiRead  int    `param:"omitempty"` // keys that one call reads
+	Append     string `param:"omitempty"` // what each thread appends to a value
 	Operations uint64 `param:"omitempty"`
 	Seconds    *float64
 }

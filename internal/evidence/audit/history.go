@@ -161,7 +161,7 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 	if !entry.IsRecorded() || entry.Operation().HasMembers() {
 		return e, false
 	}
-	if t.Expires() && r.Read == Absent && entry.Operation() != trace.ReadOrFill {
+	if t.Expires() && r.Read == Absent && !entry.Operation().Puts() {
 		return e, false // whether the record's time was over, the worker has held against the lives file
 	}
 	e = HistoryEvent{
@@ -177,6 +177,8 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 			e.Read = NothingRead
 		}
 		return e, true
+	case e.Operation == trace.GetAndSet:
+		return e.exchanged(keyval.Version(number, thread, r.Sequence()), t.Expires()), true
 	case e.Operation == trace.Delete:
 		e.Written = Absent
 	case e.Operation.Writes():
@@ -195,6 +197,19 @@ func (e HistoryEvent) parted(version uint64) HistoryEvent {
 	e.Operation, e.Fill, e.Written = trace.Upsert, true, version
 	if e.Outcome == counters.Miss || e.Outcome == counters.Lost {
 		e.Outcome = counters.OK
+	}
+	return e
+}
+
+// exchanged returns an exchange, which has put its version where nothing was, too. Where values expire, the
+// worker alone knows if something should have been.
+func (e HistoryEvent) exchanged(version uint64, expires bool) HistoryEvent {
+	e.Written = version
+	if e.Outcome == counters.Miss || e.Outcome == counters.Lost {
+		e.Outcome = counters.OK
+	}
+	if e.Read == Absent && expires {
+		e.Read = NothingRead
 	}
 	return e
 }

@@ -118,6 +118,7 @@ func inDoubt(o trace.Operation, outcomes *[counters.Outcomes]uint64) bool {
 	for outcome, n := range outcomes {
 		fine := outcome == int(counters.OK) && o != trace.ReadOrFill || // which has found a value, and put none
 			outcome == int(counters.Miss) && o == trace.ReadOrFill ||
+			(outcome == int(counters.Miss) || outcome == int(counters.Lost)) && o == trace.GetAndSet || // it put
 			o.Deletes() && (outcome == int(counters.Miss) || outcome == int(counters.Lost))
 		if n > 0 && !fine {
 			return true

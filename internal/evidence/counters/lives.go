@@ -233,6 +233,12 @@ func (l *Lives) Begin(index uint64) (underway int) {
 	return int(state & lifeWriters)
 }
 
+// Alone reports whether since a moment, when Of said what was known, nothing but one Begin came to a record.
+func (l *Lives) Alone(index uint64, since Life) bool {
+	now := l.Of(index)
+	return now.state == since.state+1 && now.dead == since.dead
+}
+
 // Written ends what Begin began: the store acknowledged a put that began and ended at these times, of a
 // value that lives for so long; 0: without an end. Times are ns of CLOCK_MONOTONIC.
 func (l *Lives) Written(index uint64, beginNS, endNS int64, ttlMS uint32) {

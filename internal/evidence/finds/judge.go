@@ -62,7 +62,7 @@ func (c *checker) listThread(thread int, begun uint64, most int) (deleted int) {
 		case o == trace.Batch:
 			batchDoubt = doubtful
 			continue
-		case !o.Changes():
+		case !o.Changes() || o == trace.Touch:
 			continue
 		case e.IsMember():
 			doubtful = batchDoubt

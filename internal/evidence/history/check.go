@@ -184,8 +184,7 @@ func newKey(number int, clocks clocks, events []audit.HistoryEvent, untilNS int6
 	var deletes []*write
 	for i := range events {
 		e := &events[i]
-		k.search = k.search || e.Operation == trace.Delete || e.Operation == trace.CompareAndSwap ||
-			e.Operation == trace.Add
+		k.search = k.search || e.Operation == trace.Delete || e.Operation.Replaces() || e.Operation == trace.Add
 		if e.Written == audit.NothingWritten || e.Outcome == counters.Conflict || e.Outcome == counters.Miss &&
 			e.Operation != trace.Delete {
 			continue
@@ -243,12 +242,12 @@ func (k *key) check(h *audit.History, c *Consistency) (lateness []int64, told bo
 			c.Examples = append(c.Examples, Example{kind, e.Index, e.Thread, e.BeginNS, late})
 		}
 	}
-	swaps := map[uint64]bool{} // versions that a conditional write replaced
+	swaps := map[uint64]bool{} // versions that were replaced in one step
 	for _, e := range k.events {
 		if e.Written != audit.NothingWritten && e.Outcome == counters.OK {
 			c.Writes++
 		}
-		if e.Operation == trace.CompareAndSwap && e.Outcome == counters.OK && e.Read < counters.ObservedLowest {
+		if e.Operation.Replaces() && e.Outcome == counters.OK && e.Read < counters.ObservedLowest {
 			if swaps[e.Read] {
 				c.Reads++
 				c.LostUpdates++

@@ -116,7 +116,7 @@ func newLineage(events []audit.HistoryEvent) (k *lineage, ok bool) {
 			return nil, false
 		}
 		k.doubt = k.doubt || doubt
-		k.atomic = k.atomic && e.Operation.Conditional()
+		k.atomic = k.atomic && (e.Operation.Conditional() || e.Operation.Replaces())
 		k.updates[e.Written] = &update{event: e, parent: knows}
 		k.ordered = append(k.ordered, e.Written)
 		knows, doubt = e.Written, e.Outcome != counters.OK

@@ -97,8 +97,8 @@ var register = porcupine.Model{
 				return false, held
 			}
 			return true, state{true, o.written}
-		case trace.CompareAndSwap:
-			return !held.known || held.version == o.read, state{true, o.written}
+		case trace.CompareAndSwap, trace.GetAndSet:
+			return o.read == audit.NothingRead || !held.known || held.version == o.read, state{true, o.written}
 		}
 		if o.written != audit.NothingWritten {
 			return true, state{true, o.written}
@@ -133,7 +133,7 @@ func (k *key) operations() (all []porcupine.Operation) {
 		writes := e.Written != audit.NothingWritten && e.Outcome != counters.Conflict &&
 			(e.Outcome != counters.Miss || e.Operation == trace.Delete)
 		reads := e.Read < counters.ObservedLowest || e.Read == counters.ObservedMiss
-		if e.Operation == trace.CompareAndSwap && writes && reads {
+		if e.Operation.Replaces() && writes && reads {
 			add(e, step{e.Operation, e.Read, e.Written, sure})
 			continue
 		}

@@ -38,7 +38,7 @@ func plausible(p, whole *Phase) (problems []finding.Message) {
 	for i, o := range slices.Concat(p.Operations, p.Steps) {
 		code, _ := trace.ParseOperation(o.Name)
 		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.ReadOrFill &&
-			code != trace.CompareAndSwap
+			!code.Replaces()
 		if o.Service == nil || o.Service.Count() == 0 {
 			continue
 		}

@@ -412,7 +412,7 @@ func (o *Operation) Add(other *Operation) {
 // Reads returns how many records a read, or a multi-read, asked for and found: of its calls that tell.
 func (o *Operation) Reads() (found, asked uint64) {
 	switch o.Name {
-	case trace.Read.String(), trace.ReadOrFill.String():
+	case trace.Read.String(), trace.ReadOrFill.String(), trace.GetAndSet.String():
 		return o.OK, o.OK + o.Miss + o.Lost
 	case trace.MultiRead.String():
 		return o.Items, o.Items + o.Absent

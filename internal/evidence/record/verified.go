@@ -133,5 +133,6 @@ func (v *Verified) Add(o Verified) {
 // returnsValue says whether an operation that ends ok has returned whole values, which the worker
 // has held against what was written: section 1.3 of docs/worker-contract.md.
 func returnsValue(o trace.Operation) bool {
-	return o == trace.Read || o == trace.MultiRead || o == trace.ReadOrFill || o == trace.ReadModifyWrite
+	return o == trace.Read || o == trace.MultiRead || o == trace.ReadOrFill || o == trace.ReadModifyWrite ||
+		o == trace.GetAndSet
 }

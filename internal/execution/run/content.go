@@ -86,7 +86,8 @@ func (c *content) shortLengths() (lengths uint32) {
 	return lengths
 }
 
-// lengths are those of all values that the trial writes, some of them more than once.
+// lengths are those of all values that the trial writes, some of them more than once, and of the longest with
+// what is appended to it.
 func (c *content) lengths() (all []int) {
 	for _, size := range c.sizes() {
 		all = append(all, size.Bytes)
@@ -102,6 +103,9 @@ func (c *content) lengths() (all []int) {
 				}
 			}
 		}
+	}
+	if more := c.experiment.AppendedBytes(c.cell); more > 0 {
+		all = append(all, slices.Max(all)+more)
 	}
 	return all
 }

@@ -38,7 +38,7 @@ func (r *readings) records(now counters.Sample) *uint64 {
 			if r.batches == insert {
 				records += total.Items
 			}
-		case trace.Delete, trace.DeleteQuery, trace.Upsert, trace.ReadOrFill:
+		case trace.Delete, trace.DeleteQuery, trace.Upsert, trace.ReadOrFill, trace.GetAndSet:
 			return nil
 		}
 	}

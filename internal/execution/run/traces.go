@@ -105,6 +105,7 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	if len(p.Staircase) > 0 {
 		s.Spans = experiment.Spans(p.Staircase, group)
 	}
+	s.Append = trace.AppendSpec(p.Append)
 	s.Fill, s.BackendUS = p.Fill, uint32(p.Backend.Microseconds())
 	s.ThinkNS, s.ThinkExponential = uint64(p.Think.Mean), p.Think.Exponential
 	for _, ttl := range p.TTL {
@@ -229,7 +230,7 @@ func readsAndWrites(p experiment.Phase) (both bool) {
 	reads := false
 	for _, step := range steps(&p) {
 		o := step.Operation
-		reads = reads || o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+		reads = reads || o == trace.Read || o == trace.ReadModifyWrite || o.Replaces()
 		both = both || reads && o.Writes()
 	}
 	return both && len(p.Request) > 0

@@ -53,7 +53,7 @@ func eachTouched(file *trace.File, from, to int, begun []uint64, visit func(o tr
 		n := uint64(len(t.Entries))
 		for position, e := range t.Entries[:min(n, begun[i])] {
 			o := e.Operation()
-			if !o.Changes() || o == trace.Batch || o == trace.DeleteQuery {
+			if !o.Changes() || o == trace.Touch || o == trace.Batch || o == trace.DeleteQuery {
 				continue // a batch's members are entries of their own
 			}
 			times := begun[i] / n

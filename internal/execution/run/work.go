@@ -127,7 +127,7 @@ func longestMultiRead(file *trace.File) (keys uint64) {
 // reads says if an operation returns one value where it is ok, or one of each key that it found.
 func reads(o trace.Operation) bool {
 	return o == trace.Read || o == trace.MultiRead || o == trace.ReadOrFill || o == trace.ReadModifyWrite ||
-		o == trace.CompareAndSwap
+		o.Replaces()
 }
 
 // overwritesIn says if a trace changes records that are there: what only adds fresh ones hides none.
@@ -212,6 +212,8 @@ func (k *kindWork) ofOK(o trace.Operation, slot *counters.Slot) amounts {
 		ok += missed
 	case trace.ReadOrFill: // what found a value wrote none
 		ok = missed
+	case trace.GetAndSet: // it puts where nothing was, too
+		ok += missed
 	}
 	if o.Asks() {
 		ok += slot.Outcomes[counters.Miss] // an answer like others: nothing was found
@@ -409,7 +411,7 @@ func (m *meter) sorted(e trace.Entry) within64 {
 // bytes returns how many bytes of keys and values an entry writes, in whichever of its laps.
 func (m *meter) bytes(e trace.Entry, stride, lastLap uint64, room []byte) within64 {
 	o := e.Operation()
-	if !o.Writes() && o != trace.Delete && o != trace.Increment {
+	if !o.Writes() && o != trace.Delete && o != trace.Increment { // touches count no bytes
 		return within64{}
 	}
 	first, last := e.Index(), e.Index()

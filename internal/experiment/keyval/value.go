@@ -154,3 +154,24 @@ func IndexOf(value []byte) (index uint64, claimed bool) {
 	}
 	return binary.LittleEndian.Uint64(value), true
 }
+
+// FirstBytes returns the length of the value that a longer one begins with: one to which parts were appended,
+// each a value of its own. 0: it begins with none.
+func FirstBytes(value []byte) int {
+	if len(value) < StampBytes {
+		return 0
+	}
+	length := binary.LittleEndian.Uint32(value[16:])
+	if length < StampBytes || uint64(length) > uint64(len(value)) {
+		return 0
+	}
+	return int(length)
+}
+
+// VersionOf returns the version that a value's stamp claims.
+func VersionOf(value []byte) (version uint64, claimed bool) {
+	if len(value) < StampBytes {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(value[8:]), true
+}

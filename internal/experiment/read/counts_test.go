@@ -68,6 +68,8 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"columns.stamp":      {path: "stamps", sets: []string{"stores=[sqlite]"}},
 		"server.count":       {path: "stores"},
 		"phases.batch":       {path: "phases.write.batch"},
+		"append.bytes":       {path: "phases.write={name: write, mix: {append: 1}, append: {bytes: N}, operations: 5}", sets: []string{"stores=[memory]", "durability=D0"}},
+		"append.parts":       {path: "phases.write={name: write, mix: {append: 1}, append: {parts: N}, operations: 5}", sets: []string{"stores=[memory]", "durability=D0"}},
 		"phases.multi_read":  {path: "phases.look.multi_read"},
 		"phases.operations":  {path: "phases.write.operations"},
 		"phases.milestones":  {path: "phases.write.milestones"},

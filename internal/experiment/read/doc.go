@@ -39,6 +39,7 @@
 //	crash.go     cuts
 //	faults.go    faults of servers
 //	fill.go      reads that fill what they miss
+//	append.go    what appends add
 //	follow.go    what follows from the stores
 //	groups.go    groups of clients
 //	jvm.go       clients for the JVM

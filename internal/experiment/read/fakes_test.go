@@ -64,7 +64,8 @@ func fakeDescriptions() []store.Description {
 	badger.KeyBytesMax, badger.ValueBytesMax = 65000, 1<<20
 	memory := embedded("memory", store.D0)
 	memory.Kind = store.Memory
-	memory.Abilities.Add = true
+	memory.Abilities.Add, memory.Abilities.Touch = true, true
+	memory.Abilities.Append, memory.Abilities.GetAndSet = true, true
 	memory.Abilities.Expire, memory.Expiry = true, &store.Expiry{UnitNS: 1e6}
 	memcached := embedded("memcached", store.D0)
 	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable =

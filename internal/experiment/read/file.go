@@ -188,6 +188,7 @@ type WorkFile struct {
 	Request    []StepForm         `yaml:"request" jsonschema_description:"In place of mix: operations on one key that are done one after the other and timed as one, such as [read, {update: 600}]. A number is the length of the value, adds: the items that the write adds to the record."`
 	Order      OrderFile          `yaml:"order" jsonschema_description:"Which key comes next: a distribution's name, or a table. Default: sequential for loads and pure inserts, otherwise uniform."`
 	Batch      *Count             `yaml:"batch" jsonschema_description:"Writes go in batches of so many. Default: 1, one by one."`
+	Append     *AppendFile        `yaml:"append" jsonschema_description:"What the operation append adds to a value. Default: up to 4 parts of 100 bytes of each thread."`
 	OnMiss     OnMissForm         `yaml:"on_miss" jsonschema_description:"fill: a read that finds nothing puts a value, as who reads through a cache does. Default: nothing is put."`
 	Backend    DurationForm       `yaml:"backend" jsonschema_description:"on_miss: how long a fill waits before it puts: what the system behind the cache takes. Default: not at all."`
 	MultiRead  *Count             `yaml:"multi_read" jsonschema_description:"Reads go in calls of so many keys, of stores that read several in one call. Default: 1, one by one."`
@@ -233,6 +234,12 @@ type BucketFile struct {
 type ShiftFile struct {
 	Every DurationForm `yaml:"every" jsonschema_description:"After what time a part of the records change their popularity."`
 	By    PartForm     `yaml:"by" jsonschema_description:"How large that part is: 100%, or a whole fraction of it such as 50%, 10% or 1%."`
+}
+
+// AppendFile is what appends add to values.
+type AppendFile struct {
+	Bytes *Count `yaml:"bytes" jsonschema_description:"Length of what one append adds. Default: 100."`
+	Parts *Count `yaml:"parts" jsonschema_description:"How many parts a thread appends to a value, behind an update with which the value begins anew. Default: 4."`
 }
 
 // ScanFile is how long scans are.

@@ -79,6 +79,7 @@ var otherOperations = map[string]string{
 	"get": "read", "reads": "read", "select": "read",
 	"put": "upsert", "set": "upsert", "write": "upsert", "writes": "upsert",
 	"overwrite": "update", "remove": "delete", "del": "delete", "range": "scan", "iterate": "scan",
+	"getset": "get_and_set", "expire": "touch",
 	"rmw": "read_modify_write", "cas": "compare_and_swap",
 	"readmodifywrite": "read_modify_write",
 }

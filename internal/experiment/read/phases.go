@@ -89,7 +89,7 @@ func (r workResolver) work(p PhaseFile, asked []experiment.AskedQuery) (experime
 		Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
 	for _, part := range []func(PhaseFile, *experiment.Phase) *Error{r.amounts, r.rate, r.steps, r.multiRead,
-		r.fill, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
+		r.single, r.appends, r.fill, r.batch, r.scan, r.order, r.ttl, r.think, r.capacityPhase} {
 		if err := part(p, &resolved); err != nil {
 			return experiment.Phase{}, err
 		}

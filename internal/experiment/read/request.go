@@ -64,7 +64,7 @@ func (s *StepForm) fromNode(n *node, path string) *Error {
 func stepNames() []string {
 	return slices.DeleteFunc(trace.OperationNames(), func(name string) bool {
 		o, _ := trace.ParseOperation(name)
-		return !o.OneKey() || o == trace.ReadOrFill
+		return !o.OneKey() || o == trace.ReadOrFill || o == trace.Append
 	})
 }
 

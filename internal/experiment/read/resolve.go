@@ -27,7 +27,8 @@ func (r *resolver) resolve(scale string) (*experiment.Experiment, *Error) {
 	for _, step := range []func() *Error{
 		r.general, r.schedule, r.recordings, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus,
 		r.followStores, r.namespace, r.phases, r.cells, r.agents,
-		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.multiReads, whole{r}.traceLengths, whole{r}.sampled,
+		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.multiReads,
+		whole{r}.appends, whole{r}.traceLengths, whole{r}.sampled,
 		whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,
 	} {
 		if err := step(); err != nil {

@@ -84,7 +84,7 @@ func (r workResolver) ttl(p PhaseFile, resolved *experiment.Phase) *Error {
 	case len(p.Request) > 0:
 		return r.fail(r.in("ttl"), "what requests write has no TTL").hint("use a mix of reads and updates in place of the request")
 	case !takes:
-		return r.fail(r.in("ttl"), "the phase %s has no insert, update, upsert and fill: a TTL has no effect", p.Name)
+		return r.fail(r.in("ttl"), "the phase %s has no insert, update, upsert, touch and fill: a TTL has no effect", p.Name)
 	case resolved.Batch > 1 && !p.Load:
 		return r.fail(r.in("ttl"), "batches have no TTL: each of its values would need one").hint("leave out batch, or ttl")
 	case len(r.file.Values.Columns) > 0:
@@ -135,6 +135,10 @@ func (r *resolver) expiring() *Error {
 			if len(part.Request) > 0 {
 				return r.fail(r.part(p, i, j).in("request"), "requests on values with a TTL can't be checked: a record that has expired would be a lost update").
 					hint("leave out ttl, or put the requests into an experiment of their own")
+			}
+			if part.Mix[trace.Append.String()] > 0 {
+				return r.fail(r.part(p, i, j).in("mix"), "append beside values with a TTL can't be checked: a value that has expired and its parts are told apart by nothing").
+					hint("leave out append, or ttl")
 			}
 			if part.Mix[trace.Add.String()] > 0 {
 				return r.fail(r.part(p, i, j).in("mix"), "add beside values with a TTL can't be checked: whether a record has expired before it is the store's to say").

@@ -61,6 +61,17 @@ func (r whole) fewestThreads(p experiment.Phase) uint64 {
 	return uint64(fewest.Threads)
 }
 
+// appends refuses values that do not tell where the first part that was appended begins.
+func (r whole) appends() *Error {
+	for _, cell := range r.e.Cells {
+		if r.e.AppendedBytes(cell) > 0 && r.e.ValueBytesMin(cell) < keyval.StampBytes {
+			return r.fail([]string{"values"}, "append needs values of at least %d bytes, which prove where a part begins: there are some of %d", keyval.StampBytes,
+				r.e.ValueBytesMin(cell))
+		}
+	}
+	return nil
+}
+
 // multiReads refuses calls of more keys than there are records, or than a thread's own part has, and shifts
 // of so few that none could change its place.
 func (r whole) multiReads() *Error {

@@ -5,6 +5,7 @@
 //	generate.go      the trace of it; thread.go: a thread's part, due.go: when its operations are due
 //	distribution.go  the orders of keys, by zipf.go and permutation.go; shift.go: what moves
 //	random.go        random numbers that are the same everywhere
+//	appending.go     appends, and the updates that keep values short
 //	replay.go        requests of a recording in place of drawn ones
 //	recorded.go, finds.go, sampled.go  which operations are recorded, or timed
 //	format.go        entries and header
@@ -63,6 +64,15 @@ const (
 	// ReadOrFill reads and, where nothing is there, puts a value, as who reads through a cache does.
 	ReadOrFill Operation = 18
 
+	// Touch gives a record another TTL, and leaves its value.
+	Touch Operation = 19
+
+	// Append adds a part to the value that is there.
+	Append Operation = 20
+
+	// GetAndSet puts a value and returns the one that it replaced, in one step.
+	GetAndSet Operation = 21
+
 	// MultiRead reads the keys of its members, which are reads, in one call of the store.
 	MultiRead Operation = 23
 
@@ -73,7 +83,7 @@ var operationNames = [operationEnd]string{
 	Read: "read", Insert: "insert", Update: "update", Upsert: "upsert", Delete: "delete", Scan: "scan", Batch: "batch",
 	ReadModifyWrite: "read_modify_write", CompareAndSwap: "compare_and_swap", Add: "add", Query: "query", Count: "count",
 	Modify: "modify", Request: "request", Increment: "increment", DeleteQuery: "delete_query",
-	MultiRead: "multi_read", ReadOrFill: "read_or_fill",
+	MultiRead: "multi_read", ReadOrFill: "read_or_fill", Touch: "touch", Append: "append", GetAndSet: "get_and_set",
 }
 
 func (o Operation) String() string {
@@ -94,23 +104,28 @@ func (o Operation) HasMembers() bool { return o&15 == Batch }
 // that its size class gives.
 func (o Operation) Puts() bool {
 	switch o {
-	case Insert, Update, Upsert, ReadModifyWrite, CompareAndSwap, Add, ReadOrFill:
+	case Insert, Update, Upsert, ReadModifyWrite, CompareAndSwap, Add, ReadOrFill, GetAndSet:
 		return true
 	}
 	return false
 }
 
 // Writes says if the operation, or a batch's member of this kind, leaves its version with the key.
-func (o Operation) Writes() bool { return o.Puts() || o == Modify }
+func (o Operation) Writes() bool { return o.Puts() || o == Modify || o == Append }
+
+// Replaces says if the operation writes and returns what it replaced, in one step of the store.
+func (o Operation) Replaces() bool { return o == CompareAndSwap || o == GetAndSet }
 
 // TakesTTL says if the operation's value may have a TTL.
 func (o Operation) TakesTTL() bool {
-	return o == Insert || o == Update || o == Upsert || o == ReadOrFill
+	return o == Insert || o == Update || o == Upsert || o == ReadOrFill || o == Touch
 }
 
-// Changes says if the operation changes what a store holds: it writes, deletes, increments, or is
-// a batch, which does nothing else. All others only look.
-func (o Operation) Changes() bool { return o.Writes() || o.Deletes() || o == Increment || o == Batch }
+// Changes says if the operation changes what a store holds: it writes, deletes, increments, gives another
+// TTL, or is a batch, which does nothing else. All others only look.
+func (o Operation) Changes() bool {
+	return o.Writes() || o.Deletes() || o == Increment || o == Touch || o == Batch
+}
 
 // Deletes says if the operation removes records.
 func (o Operation) Deletes() bool { return o == Delete || o == DeleteQuery }
@@ -256,7 +271,7 @@ type File struct {
 	Queries    []uint8
 	Amounts    [256]uint32
 	TTLs       [256]uint32 // of each size class, for how many ms a put of it is to live; 0: without an end
-	Backends   [256]uint32 // of each size class, how many µs a fill of it waits before it puts
+	Backends   [256]uint32 // of each size class, how many µs a fill of it waits before it puts; see also PartOf
 	Seed       uint64
 	TimedEvery uint64 // of so many operations one is timed; 0: all are
 	Threads    []Thread
@@ -319,12 +334,22 @@ func (t *Thread) EntryAt(sequence uint64) (Entry, uint64) {
 // Expires reports whether values may have a TTL, of this trace or of one before it.
 func (f *File) Expires() bool { return f.Flags&FlagExpiry != 0 }
 
+// PartOf returns which part of a record's value an append adds, counted from 1 in its thread since that put
+// the value. It stands where fills have their wait.
+func (f *File) PartOf(e Entry) uint32 { return f.Backends[e.SizeClass()] }
+
 // AnyLength lets Wrote pass over the length: records with columns have no length in the trace.
 const AnyLength = -1
 
-// Wrote says if the version is of a write in this trace, to this index, of this length: step 3 of
+// Wrote says if the version is of a whole value in this trace, of this index and this length: step 3 of
 // section 1.4.
 func (f *File) Wrote(thread int, sequence, index uint64, length int) bool {
+	return f.WrotePart(thread, sequence, index, length) &&
+		f.Threads[thread].Entries[sequence%uint64(len(f.Threads[thread].Entries))].Operation() != Append
+}
+
+// WrotePart is Wrote of a whole value, or of a part that was appended to one.
+func (f *File) WrotePart(thread int, sequence, index uint64, length int) bool {
 	if thread >= len(f.Threads) || len(f.Threads[thread].Entries) == 0 {
 		return false
 	}
@@ -333,6 +358,6 @@ func (f *File) Wrote(thread int, sequence, index uint64, length int) bool {
 		return false
 	}
 	e, effective := t.EntryAt(sequence)
-	return e.Operation().Writes() && effective == index && (length == AnyLength ||
-		int(f.Amounts[e.SizeClass()]) == length)
+	return e.Operation().Writes() && effective == index &&
+		(length == AnyLength || int(f.Amounts[e.SizeClass()]) == length)
 }

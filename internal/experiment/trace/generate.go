@@ -115,6 +115,8 @@ type generator struct {
 	sizes        choice[uint8] // of values without a TTL
 	living       choice[uint8] // of those that may have one
 	filling      choice[uint8] // of those that fills put
+	touching     choice[uint8] // of the TTLs that touches give
+	partClasses  []uint8       // of the parts that appends add, in their order
 	scanClasses  []uint8
 	queryClass   [operationsMax]choice[uint8]
 	stepClass    []uint8 // of the steps of a request whose values have a length of their own
@@ -209,6 +211,16 @@ func (g *generator) prepareAmounts() error {
 		}
 		g.queryClass[q.Operation].add(class, q.Weight)
 	}
+	for part := range g.Append.Parts {
+		if !g.operations()[Append] {
+			break
+		}
+		class, err := g.classOf(amount{amount: uint32(g.Append.Bytes), backendUS: uint32(part + 1)})
+		if err != nil {
+			return err
+		}
+		g.partClasses = append(g.partClasses, class)
+	}
 	for i, step := range g.Request {
 		if step.Bytes == 0 {
 			continue
@@ -253,6 +265,9 @@ func (g *generator) addSize(z Size) error {
 			return err
 		}
 		g.living.add(class, z.Weight*ttl.Weight)
+		if ttl.MS > 0 {
+			g.touching.add(class, z.Weight*ttl.Weight)
+		}
 	}
 	if len(g.TTLs) == 0 {
 		g.living = g.sizes

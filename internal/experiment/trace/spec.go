@@ -43,7 +43,9 @@ type Spec struct {
 	// MultiRead: reads go in calls of so many different keys; 0 or 1: one by one. Weights in Mix stay those
 	// of records, as with Batch. The orders shuffled, latest and counting have none.
 	MultiRead int `json:",omitempty"`
-	Scan      ScanLengths
+	// Append is what appends add.
+	Append AppendSpec `json:",omitzero"`
+	Scan   ScanLengths
 	// Queries are what queries, counts and deletes by query ask; at least one for each that is in Mix.
 	Queries []QueryShare
 
@@ -316,6 +318,12 @@ func (s *Spec) checkOperations() error {
 	if err := s.checkMultiReads(); err != nil {
 		return err
 	}
+	if err := s.checkAppends(); err != nil {
+		return err
+	}
+	if has[Touch] && !slices.ContainsFunc(s.TTLs, func(t TTL) bool { return t.MS > 0 && t.Weight > 0 }) {
+		return errors.New("touches give records a TTL, and there is none")
+	}
 	if has[Scan] && (s.Scan.Min < 1 || s.Scan.Max < s.Scan.Min || s.Scan.Max > math.MaxInt32) {
 		return fmt.Errorf("scans of %d to %d records: expected 1 ≤ min ≤ max", s.Scan.Min, s.Scan.Max)
 	}
@@ -350,6 +358,26 @@ func (s *Spec) checkMultiReads() error {
 		return fmt.Errorf("multi-reads of %d keys, and a thread reads %d records", s.MultiRead, records)
 	}
 	return nil
+}
+
+// checkAppends holds what appends need.
+func (s *Spec) checkAppends() error {
+	if !s.operations()[Append] {
+		return nil
+	}
+	switch a := s.Append; {
+	case a.Parts < 1 || a.Parts > AppendPartsMax:
+		return fmt.Errorf("%d parts are appended to a value: expected 1 to %d", a.Parts, AppendPartsMax)
+	case a.Bytes < 1:
+		return fmt.Errorf("parts of %d bytes", a.Bytes)
+	case s.Batch > 1 || len(s.Request) > 0:
+		return errors.New("appends go beside no batches and requests")
+	case s.Expires:
+		return errors.New("appends go beside no values with a TTL")
+	case s.Order.Distribution == Latest || s.Order.Distribution == Counting:
+		return fmt.Errorf("appends have no order %s", s.Order.Distribution)
+	}
+	return checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight })
 }
 
 // checkRequest holds what a request can be made of.

@@ -16,10 +16,11 @@ type threadGenerator struct {
 
 	pass, next, from, to uint64 // orders that visit every record: where we are
 
-	scan    *zipf
-	earlier []earlier
-	called  map[uint64]struct{} // indexes of the multi-read that is being made
-	moments []uint64            // when operations are due, since the group's begin, where popularity shifts
+	scan      *zipf
+	earlier   []earlier
+	appending *appending          // nil: nothing is appended
+	called    map[uint64]struct{} // indexes of the multi-read that is being made
+	moments   []uint64            // when operations are due, since the group's begin, where popularity shifts
 }
 
 // earlier is an entry that reaches back before this lap's inserts. Which index that is depends on
@@ -34,7 +35,7 @@ func (g *generator) thread(i int) (*threadGenerator, error) {
 	t := &threadGenerator{
 		generator: g, number: i,
 		operations: newRandom(g.Seed, i, purposeOperations), keys: newRandom(g.Seed, i, purposeKeys),
-		amounts: newRandom(g.Seed, i, purposeSizes),
+		amounts: newRandom(g.Seed, i, purposeSizes), appending: g.newAppending(),
 	}
 	if g.scanClasses != nil && g.Scan.Zipfian {
 		t.scan = newZipf(uint64(g.Scan.Max-g.Scan.Min+1), YCSBTheta)
@@ -120,6 +121,9 @@ func (t *threadGenerator) operation() error {
 	case MultiRead:
 		t.multiRead()
 		return nil
+	case Append:
+		t.append()
+		return nil
 	case Batch:
 	default:
 		t.add(o, false)
@@ -191,6 +195,8 @@ func (t *threadGenerator) add(o Operation, member bool) {
 	var class uint8
 	if o == ReadOrFill {
 		class = t.filling.pick(t.amounts)
+	} else if o == Touch {
+		class = t.touching.pick(t.amounts)
 	} else if o.TakesTTL() {
 		class = t.living.pick(t.amounts)
 	} else if o.Puts() {
@@ -201,6 +207,7 @@ func (t *threadGenerator) add(o Operation, member bool) {
 		class = t.queryClass[o].pick(t.amounts)
 	}
 	index, grows := t.index(o)
+	t.appending.meets(o, index)
 	if t.keySizes != nil && index < uint64(len(t.keySizes)) && t.keySizes[index] > 0 {
 		class = t.keyed.loadClass(t.keySizes[index]-1, t.file.TTLs[class])
 	}

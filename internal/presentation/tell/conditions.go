@@ -91,6 +91,9 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if p.MultiRead > 1 {
 		does.MultiRead = p.MultiRead
 	}
+	if p.Append.Parts > 0 {
+		does.Append = fmt.Sprintf("up to %d parts of %s B", p.Append.Parts, format.Count(uint64(p.Append.Bytes)))
+	}
 	var queries []string
 	for _, a := range p.Asked {
 		if text := experiment.QueryText(v.Queries[a.Query]); !slices.Contains(queries, text) {

@@ -41,9 +41,13 @@ type behaviour struct {
 	scan  func(h *handle, start []byte, visit func(key, value []byte) bool) error
 	many  func(keys, values [][]byte) (calls int) // what it does to a multi-read that found these
 	add   func(h *handle, key, value []byte) error
-	after func(prefix []byte) []byte // the first key that it leaves of those from a prefix on
-	key   func(key []byte) []byte    // what it takes for the key
-	each  func(n uint64)             // before each operation, with its number in the store
+	join  func(h *handle, old, part []byte) []byte // what it makes of a value and a part
+	// what it stores and what it returns where value comes in place of old
+	exchange  func(h *handle, key, old, value []byte) (stored, told []byte)
+	untouched bool                       // acknowledges touches without doing them
+	after     func(prefix []byte) []byte // the first key that it leaves of those from a prefix on
+	key       func(key []byte) []byte    // what it takes for the key
+	each      func(n uint64)             // before each operation, with its number in the store
 
 	claimsConflicts bool // says that writes may conflict with others
 	// in the place of a write, or a batch, that begins while another one is under way
@@ -217,6 +221,32 @@ var behaviours = []behaviour{
 			return time.Hour
 		}
 		return ttl
+	}},
+	{name: "lies-touch", summary: "acknowledges touches without doing them", untouched: true,
+		expires: func(_ []byte, ttl time.Duration) time.Duration { return ttl }},
+	{name: "lies-append-drops", summary: "acknowledges every fifth append without doing it", join: func(h *handle, old, part []byte) []byte {
+		if h.puts.Add(1)%5 == 0 {
+			return old
+		}
+		return slices.Concat(old, part)
+	}},
+	{name: "lies-append-overwrites", summary: "stores what is to be appended in place of the value", join: func(_ *handle, _, part []byte) []byte {
+		return bytes.Clone(part)
+	}},
+	{name: "lies-append-before", summary: "puts what is to be appended before the value", join: func(_ *handle, old, part []byte) []byte {
+		return slices.Concat(part, old)
+	}},
+	{name: "lies-exchange-new", summary: "returns the new value of an exchange", exchange: func(_ *handle, _, _, value []byte) (stored, told []byte) {
+		return value, value
+	}},
+	{name: "lies-exchange-stale", summary: "returns what an exchange replaced the time before", exchange: func(h *handle, key, old, value []byte) (stored, told []byte) {
+		if before, known := h.previous.Swap(string(key), old); known {
+			return value, before.([]byte)
+		}
+		return value, old
+	}},
+	{name: "lies-exchange-nothing", summary: "returns the old value of an exchange and keeps it", exchange: func(_ *handle, _, old, _ []byte) (stored, told []byte) {
+		return old, old
 	}},
 	{name: "lies-fill", summary: "acknowledges a write of what its last read missed without doing it",
 		get: func(h *handle, key, _ []byte) ([]byte, error) {
@@ -494,6 +524,7 @@ func (d driver) Describe() store.Description {
 	}
 	description.Abilities.Async, description.Abilities.Inspect = d.tell != nil, d.stats != nil
 	if d.expires != nil {
+		description.Abilities.Touch = true
 		description.Abilities.Expire, description.Expiry = true, &store.Expiry{UnitNS: int64(time.Millisecond)}
 	}
 	description.WriteConflicts = d.claimsConflicts
@@ -615,6 +646,14 @@ func (h expiringHandle) Get(key, buf []byte) ([]byte, error) {
 	return h.handle.Get(key, buf)
 }
 
+func (h expiringHandle) Touch(key []byte, ttl time.Duration) error {
+	if _, err := h.Get(key, nil); err != nil || h.untouched {
+		return err
+	}
+	h.previous.Store(string(key), time.Now().Add(h.expires(key, ttl)))
+	return nil
+}
+
 // begin is called before each operation and returns the key that it is done to.
 func (h *handle) begin(key []byte) []byte {
 	if h.each != nil {
@@ -721,6 +760,36 @@ func (h *handle) MultiGet(keys, values [][]byte, buf []byte) (calls int, err err
 		return h.many(keys, values), nil
 	}
 	return 1, nil
+}
+
+// Append makes a value longer, as the driver sees fit.
+func (h *handle) Append(key, part []byte) error {
+	key = h.begin(key)
+	return h.honest.change(key, h.buffered, func(old []byte) ([]byte, error) {
+		if h.join == nil {
+			return slices.Concat(old, part), nil
+		}
+		return h.join(h, old, part), nil
+	})
+}
+
+// GetAndSet replaces what is there, or puts where nothing is.
+func (h *handle) GetAndSet(key, value, _ []byte) (told []byte, err error) {
+	key = h.begin(key)
+	err = h.honest.change(key, h.buffered, func(old []byte) ([]byte, error) {
+		stored := value
+		if told = old; h.exchange != nil {
+			stored, told = h.exchange(h, key, old, value)
+		}
+		return stored, nil
+	})
+	if !errors.Is(err, store.ErrNotFound) {
+		return told, err
+	}
+	if err := h.write(store.Write{Key: key, Value: value}); err != nil {
+		return nil, err
+	}
+	return nil, store.ErrNotFound
 }
 
 func (h *handle) Scan(start []byte, _ int, visit func(key, value []byte) bool) error {
