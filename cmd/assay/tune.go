@@ -153,6 +153,7 @@ type tunedRound struct {
 	Settings  int     `json:"settings"`
 	Blocks    int     `json:"blocks"`
 	SecondsTo float64 `json:"seconds_max"`
+	Seconds   float64 `json:"seconds" jsonschema_description:"about how long it takes, as it is laid out"`
 }
 
 type tunedSetting struct {
@@ -165,12 +166,14 @@ type tunedSetting struct {
 // tuner is a search under way.
 type tuner struct {
 	*tuneFlags
-	base    *read.Loaded // with the store alone
-	folder  string
-	search  *tuning.Search
-	names   map[*tuning.Setting]string
-	told    tuned
-	measure func(round tuningRound) (scores map[string][]float64, stopped bool, err error)
+	base   *read.Loaded // with the store alone
+	folder string
+	search *tuning.Search
+	names  map[*tuning.Setting]string
+	told   tuned
+	// confirmSeconds is about how long the confirmation takes.
+	confirmSeconds float64
+	measure        func(round tuningRound) (scores map[string][]float64, stopped bool, err error)
 }
 
 // tuningRound is an experiment that is measured: the variants, of which the first are the defaults.
@@ -406,22 +409,29 @@ func (t *tuner) layOut(rounds []tuning.Round) {
 	t.told.Rounds = nil
 	for _, r := range rounds {
 		share := (1 - confirmShare) * float64(each(r)) / float64(trials)
-		t.told.Rounds = append(t.told.Rounds, tunedRound{r.Number, len(r.Settings), r.Blocks, share * t.time.Seconds()})
+		t.told.Rounds = append(t.told.Rounds, tunedRound{Number: r.Number, Settings: len(r.Settings), Blocks: r.Blocks,
+			SecondsTo: share * t.time.Seconds()})
 	}
 }
 
 // fits says why a round can't be laid out in its time; nil: all can.
 func (t *tuner) fits() error {
 	confirm := tunedRound{Settings: 1, Blocks: confirmBlocks, SecondsTo: confirmShare * t.time.Seconds()}
-	for _, r := range append(t.told.Rounds, confirm) {
+	for i, r := range append(t.told.Rounds, confirm) {
 		round := tuningRound{variants: []read.Variant{{Name: t.told.Store}}, blocks: r.Blocks,
 			seed: t.base.Experiment.Seed, limit: time.Duration(r.SecondsTo * float64(time.Second))}
 		for k := range r.Settings {
 			round.variants = append(round.variants, read.Variant{Name: settingName(k)})
 		}
-		if _, err := t.variantsOf(round); err != nil {
+		loaded, err := t.variantsOf(round)
+		if err != nil {
 			return err
 		}
+		seconds := &t.confirmSeconds
+		if i < len(t.told.Rounds) {
+			seconds = &t.told.Rounds[i].Seconds
+		}
+		*seconds = plan.EstimateOf(loaded.Experiment, plan.Plan(loaded.Experiment)).Seconds()
 	}
 	return nil
 }
@@ -635,7 +645,12 @@ func (t *tuner) print(w io.Writer) error {
 }
 
 func (t *tuner) printPlan(w io.Writer) error {
-	fmt.Fprintf(w, "%s (%s) on %s: at most %s\n\n", t.told.Store, t.told.Class, t.told.Workload, t.time)
+	about := t.confirmSeconds
+	for _, r := range t.told.Rounds {
+		about += r.Seconds
+	}
+	fmt.Fprintf(w, "%s (%s) on %s: about %s, at most %s\n\n", t.told.Store, t.told.Class, t.told.Workload,
+		format.Seconds(about), format.Duration(t.time))
 	table := newColumns("option", "default", "tried")
 	for _, o := range t.told.Options {
 		table.add(o.Name, o.Default, strings.Join(o.Levels, " "))
@@ -644,11 +659,13 @@ func (t *tuner) printPlan(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	rounds := newColumns("round", "settings", "blocks", "at most")
+	rounds := newColumns("round", "settings", "blocks", "about", "at most")
 	for _, r := range t.told.Rounds {
-		rounds.add(fmt.Sprint(r.Number), fmt.Sprint(r.Settings), fmt.Sprint(r.Blocks), format.Seconds(r.SecondsTo))
+		rounds.add(fmt.Sprint(r.Number), fmt.Sprint(r.Settings), fmt.Sprint(r.Blocks), format.Seconds(r.Seconds),
+			format.Seconds(r.SecondsTo))
 	}
-	rounds.add("confirm", "1", fmt.Sprint(confirmBlocks), format.Seconds(confirmShare*t.time.Seconds()))
+	rounds.add("confirm", "1", fmt.Sprint(confirmBlocks), format.Seconds(t.confirmSeconds),
+		format.Seconds(confirmShare*t.time.Seconds()))
 	return rounds.print(w)
 }
 

@@ -26,9 +26,6 @@ type capacitySearch struct {
 	capacity record.Capacity
 }
 
-// startShare is the share of what closed load did at which a search begins.
-const startShare = 0.25
-
 // searchCapacity runs a phase that searches for a capacity: closed load, and then the steps that the
 // search asks for. Its result is that of one phase.
 func (t *trial) searchCapacity(ctx context.Context, p *experiment.Phase, position int) (err error) {
@@ -46,7 +43,7 @@ func (t *trial) searchCapacity(ctx context.Context, p *experiment.Phase, positio
 	if err != nil {
 		return err
 	}
-	search := capacity.NewSearch(*p.Capacity, startShare*seen.Done, t.plan.Role == plan.Ceiling,
+	search := capacity.NewSearch(*p.Capacity, capacity.StartShare*seen.Done, t.plan.Role == plan.Ceiling,
 		keyval.Mix(t.plan.Seed^uint64(position)<<32))
 	for {
 		step, more := search.Next()

@@ -283,3 +283,34 @@ func TestRoundDown(t *testing.T) {
 		}
 	}
 }
+
+// What a plan says of a search is what it comes to, on stores that are fast, slow, or beyond what is tried.
+func TestTakes(t *testing.T) {
+	for name, of := range map[string]struct {
+		asked Asked
+		rate  float64 // the store's
+		quick bool
+	}{
+		"fast":                   {asked, 100_000, false},
+		"slow":                   {asked, 700, false},
+		"very fast":              {asked, 900_000, false},
+		"does all that is tried": {Asked{Objectives: asked.Objectives, From: 500, To: 20_000, Step: 5e8, Hold: 1e9}, 80_000, false},
+		"and from far below":     {Asked{Objectives: asked.Objectives, From: 10, To: 20_000, Step: 5e8, Hold: 1e9}, 22_000, false},
+		"short steps":            {Asked{Objectives: asked.Objectives, From: 10, To: 1e9, Step: 5e8, Hold: 1e9}, 15_000, false},
+		"a null driver":          {asked, 700_000, true},
+	} {
+		store := sharp(of.rate)
+		_, steps := searched(t, of.asked, StartShare*of.rate, of.quick, store)
+		sum := of.asked.Length(Closed, of.asked.To).Seconds()
+		for _, step := range steps {
+			sum += step.Length.Seconds()
+		}
+		n, seconds := of.asked.Takes(of.rate, of.quick)
+		if ratio := seconds / sum; ratio < 1/1.5 || ratio > 1.5 {
+			t.Errorf("%s: %.1f s in %d steps, expected %.1f s in %d", name, seconds, n, sum, len(steps)+1)
+		}
+		if ratio := float64(n) / float64(len(steps)+1); ratio < 1/1.5 || ratio > 1.5 {
+			t.Errorf("%s: %d steps, expected %d", name, n, len(steps)+1)
+		}
+	}
+}

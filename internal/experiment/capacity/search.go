@@ -356,16 +356,43 @@ func (s *Search) bounded(length time.Duration, rate float64) time.Duration {
 	return max(min(length, time.Duration(operationsMost/rate*1e9)), lengthLeast)
 }
 
-// Seconds is about how long the steps of a search take.
+// Seconds is about how long the steps of a search take on a store of which nothing is slow.
 func (a Asked) Seconds() float64 {
-	step := a.Step.Seconds()
-	return a.QuickSeconds() + bracketShare*step + (firstRates+secondRates+1)*step + max(a.Hold.Seconds(), step)
+	_, seconds := a.on(fastStore)
+	return seconds
 }
 
 // QuickSeconds is about how long those of a quick one take.
-func (a Asked) QuickSeconds() float64 {
-	const bracketSteps = 10 // closed load among them
-	return bracketSteps * bracketShare * a.Step.Seconds()
+func (a Asked) QuickSeconds() float64 { return bracketSteps * bracketShare * a.Step.Seconds() }
+
+const (
+	fastStore    = 1e5 // operations a second, at which no step needs more than its length
+	bracketSteps = 10  // closed load among them
+)
+
+// Takes is about how many steps a search has, and how long they take together, on a store that does so many
+// operations a second: slow ones get longer steps, and one that does more than is tried has few.
+func (a Asked) Takes(rate float64, quick bool) (steps int, seconds float64) {
+	switch {
+	case rate >= a.To:
+		doublings := math.Ceil(math.Log2(a.To / min(max(StartShare*rate, a.From), a.To)))
+		steps = 2 + int(doublings)
+		return steps, float64(steps) * a.Length(Bracket, a.To).Seconds()
+	case quick:
+		return bracketSteps, bracketSteps * a.Length(Bracket, rate).Seconds()
+	}
+	return a.on(max(rate, a.From))
+}
+
+// StartShare is the share of what closed load did at which a search begins.
+const StartShare = 0.25
+
+// on is of a store whose capacity is a rate.
+func (a Asked) on(rate float64) (steps int, seconds float64) {
+	const edges = firstRates + secondRates + 1 // and that after the overload
+	step := a.Length(Edge, rate).Seconds()
+	return bracketSteps + edges + 2, bracketSteps*a.Length(Bracket, rate).Seconds() + edges*step +
+		a.Length(Overload, overloadShare*rate).Seconds() + max(a.Hold.Seconds(), step)
 }
 
 // RoundDown returns a rate in three significant digits, no higher.

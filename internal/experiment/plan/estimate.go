@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/base/format"
 	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
@@ -51,6 +52,7 @@ type Estimate struct {
 const (
 	fastOperation      = time.Microsecond
 	slowOperation      = 20 * time.Microsecond
+	embeddedRecord     = 5 * time.Microsecond   // without a server: to load one in a batch, or read it back
 	slowSync           = 5 * time.Millisecond   // an operation that waits for the device
 	trialOverhead      = 700 * time.Millisecond // process, open, close, sync
 	processOverhead    = 100 * time.Millisecond // of each of several workers: to start, open and close
@@ -121,8 +123,11 @@ func (e Estimate) Seconds() float64 { return e.SecondsHigh + e.LoadSeconds }
 // trialSeconds returns the least and most that a trial may take but its load, what that may take,
 // and the most records that its phases insert.
 func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted float64) {
-	cell := e.Cells[t.Cell]
-	high = trialOverhead.Seconds() + float64(min(e.VerifyRecords, cell.Records))*slowOperation.Seconds()
+	cell, record := e.Cells[t.Cell], slowOperation
+	if t.Store < 0 || e.Stores[t.Store].Description.Kind != store.Server {
+		record = embeddedRecord
+	}
+	high = trialOverhead.Seconds() + float64(min(e.VerifyRecords, cell.Records))*record.Seconds()
 	high += float64(len(e.ProcessThreads(cell))-1) * processOverhead.Seconds()
 	for _, p := range e.Phases {
 		if _, skipped := t.Skip[p.Name]; skipped {
@@ -130,7 +135,7 @@ func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted 
 		}
 		high += phaseOverhead.Seconds()
 		if p.Load {
-			load = float64(cell.Records) * slowOperation.Seconds()
+			load = float64(cell.Records) * record.Seconds()
 			continue
 		}
 		slow := slowOperation
@@ -138,6 +143,14 @@ func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted 
 			slow = slowSync
 		}
 		fastest, slowest := 0.0, 0.0
+		if search := p.Capacity; search != nil {
+			fastest, slowest = searchSeconds(search, t.Role == Ceiling, float64(p.MostThreadsIn(cell)), slow)
+			p.Capacity, p.Duration = nil, time.Duration(slowest*float64(time.Second))
+			_, _, records := partSeconds(p, slow)
+			inserted += records
+			low, high = low+fastest, high+slowest
+			continue
+		}
 		for _, part := range t.Phase(p.In(cell)).Parts() {
 			partLow, partHigh, records := partSeconds(part, slow)
 			from := part.From.Seconds()
@@ -147,6 +160,22 @@ func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted 
 		low, high = low+fastest, high+slowest
 	}
 	return low, high, load, inserted
+}
+
+// searchSeconds are how long the steps of a search for a capacity take: of a store that does all that is
+// tried, if it is fast enough for that, and of a slow one, on which an operation of a thread takes so long.
+func searchSeconds(search *capacity.Asked, ceiling bool, threads float64,
+	slow time.Duration) (fastest, slowest float64) {
+	each := func(rate float64) float64 {
+		steps, seconds := search.Takes(rate, ceiling)
+		return seconds + float64(steps)*phaseOverhead.Seconds()
+	}
+	fast := threads / fastOperation.Seconds()
+	if ceiling {
+		return each(fast), each(fast)
+	}
+	fastest, slowest = each(fast), each(threads/slow.Seconds())
+	return min(fastest, slowest), max(fastest, slowest)
 }
 
 // partSeconds is how long a phase without groups, or a group, takes, and how many records it inserts

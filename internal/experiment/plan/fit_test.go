@@ -177,6 +177,7 @@ func TestALayoutOfSeconds(t *testing.T) {
 	quick := func(seconds time.Duration, recordsFree bool) (*experiment.Experiment, error) {
 		e := anExperiment()
 		e.Stores, e.Cells, e.VerifyRecords = e.Stores[1:2], e.Cells[2:], 1_000_000
+		e.Stores[0].Description.Kind = store.Server // each record goes over a socket
 		e.Cells[0].Records, e.Phases[1].Duration, e.Time = 100_000, 10*time.Second, seconds*time.Second
 		return e, plan.Fit(e, recordsFree)
 	}
@@ -186,7 +187,7 @@ func TestALayoutOfSeconds(t *testing.T) {
 		once    bool
 		phase   time.Duration
 	}{
-		{300, 100_000, false, 10 * time.Second}, {30, 10_000, false, time.Second}, {20, 1_000, false, time.Second},
+		{300, 100_000, false, 10 * time.Second}, {30, 10_000, false, time.Second}, {18, 1_000, false, time.Second},
 		{12, 1_000, true, time.Second}, {8, 1_000, true, plan.QuickPhaseMin},
 	} {
 		e, err := quick(c.seconds, true)
@@ -202,6 +203,14 @@ func TestALayoutOfSeconds(t *testing.T) {
 		if takes := plan.EstimateOf(e, plan.Plan(e)).Seconds(); takes > float64(c.seconds) {
 			t.Errorf("%d s: the layout takes %v s", c.seconds, takes)
 		}
+	}
+	e := anExperiment()
+	e.Stores, e.Cells, e.VerifyRecords = e.Stores[1:2], e.Cells[2:], 1_000_000
+	e.Cells[0].Records = 100_000
+	embedded := plan.EstimateOf(e, plan.Plan(e))
+	e.Stores[0].Description.Kind = store.Server
+	if server := plan.EstimateOf(e, plan.Plan(e)); embedded.LoadSeconds > server.LoadSeconds/2 {
+		t.Errorf("loads take %v s without a server, and %v s with one", embedded.LoadSeconds, server.LoadSeconds)
 	}
 	if e, err := quick(20, false); err == nil || e.Cells[0].Records != 100_000 {
 		t.Errorf("records that were asked for became %d: %v", e.Cells[0].Records, err)
