@@ -621,7 +621,7 @@ func (f *runFlags) conduct(directory string, do func(context.Context, run.Option
 	ctx, stop := interruptible("what was measured is kept", view.Message)
 	result, err = do(ctx, run.Options{
 		Meter:     meter,
-		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
+		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"}, Rig: []string{self, rigCommandName},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
 		Agents:    agentOptions,
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,

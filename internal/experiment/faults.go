@@ -41,8 +41,11 @@ func ByMachine(does string) bool {
 	return does == FaultMemory || does == FaultCPU || does == FaultSlowDisk
 }
 
-// SlowDisk is the most that a disk does for a server in a second. A zero is no limit.
+// SlowDisk is the most that a disk does for a server in a second, and how much longer it takes. A zero is no
+// limit.
 type SlowDisk struct {
+	Latency time.Duration `json:"latency_ns,omitempty"` // of a sync, and of a read that no cache has
+
 	ReadIOPS   uint64 `json:"read_iops,omitempty"`
 	WriteIOPS  uint64 `json:"write_iops,omitempty"`
 	ReadBytes  uint64 `json:"read_bytes,omitempty"`
@@ -51,6 +54,9 @@ type SlowDisk struct {
 
 func (d SlowDisk) String() string {
 	var all []string
+	if d.Latency > 0 {
+		all = append(all, "answers "+d.Latency.String()+" later")
+	}
 	for _, one := range []struct {
 		most  uint64
 		words string
@@ -100,10 +106,26 @@ func (f Fault) Amount() string {
 	return ""
 }
 
+// Limits reports whether it limits what a disk does in a second.
+func (d SlowDisk) Limits() bool { d.Latency = 0; return d != SlowDisk{} }
+
+// AnswersLate reports whether a disk answers later in the phase. It is a disk of Assay's own then.
+func (f Fault) AnswersLate() bool { return f.Disk != nil && f.Disk.Latency > 0 }
+
+// AnswersLate reports whether the disk of a node answers later in some phase.
+func AnswersLate(phases []Phase, node int) bool {
+	return slices.ContainsFunc(phases, func(p Phase) bool {
+		return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Node == node && f.AnswersLate() })
+	})
+}
+
 // Limited returns which of memory, CPU and disk of a node the phases' faults limit.
 func Limited(phases []Phase, node int) (does []string) {
 	for _, p := range phases {
 		for _, f := range p.Faults {
+			if f.Disk != nil && !f.Disk.Limits() {
+				continue // it is Assay's, and not the kernel's
+			}
 			if f.Node == node && ByMachine(f.Does) && !slices.Contains(does, f.Does) {
 				does = append(does, f.Does)
 			}

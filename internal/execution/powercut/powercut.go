@@ -12,6 +12,7 @@
 //	serve.go  the process that answers the kernel; nothing else may run in it
 //	others.go mkfs beside other rigs
 //	rig.go    the other side: that process, the loop device, mkfs and mounts
+//	slow.go   a directory that is seen through FUSE, whose disk answers late: no power is cut there
 //	clean.go  what a killed rig has left
 //
 // # What is proved

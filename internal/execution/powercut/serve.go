@@ -38,6 +38,9 @@ type request struct {
 	Fault  *Fault   `json:"fault,omitempty"`  // of the disk that is recorded
 	Faults string   `json:"faults,omitempty"` // of which disk: what became of it
 
+	Through   *through `json:"through,omitempty"`    // a directory that is seen at another one
+	LatencyNS *int64   `json:"latency_ns,omitempty"` // that its disk takes longer from now on
+
 	Export *file `json:"export,omitempty"` // a disk, up to an event
 	Adopt  *file `json:"adopt,omitempty"`  // a disk with that log
 }
@@ -80,6 +83,8 @@ type server struct {
 	made  uint64 // disks so far
 	now   *disk  // that is recorded; nil: none
 	shown *disk  // the strict file system at mountPlace; nil: none
+
+	latency disksLatency // of a directory that is seen through it
 }
 
 // disk is a file of the mount.
@@ -139,6 +144,13 @@ func (s *server) ticks() {
 func (s *server) do(r *request) (answer reply, err error) {
 	if r.Mount != "" {
 		return answer, s.mount(r.Mount)
+	}
+	if r.Through != nil {
+		return answer, s.showThrough(r.Through)
+	}
+	if r.LatencyNS != nil {
+		s.latency.ns.Store(*r.LatencyNS)
+		return answer, nil
 	}
 	if len(r.Make) > 0 { // it reads and writes a disk meanwhile
 		return answer, besideOthers(r.Make)
@@ -366,15 +378,19 @@ func (s *server) drop(name string) error {
 	return image.Free()
 }
 
-// mount mounts the file system.
+// mount mounts the file system of the disks.
 func (s *server) mount(directory string) error {
+	root := &fs.Inode{}
+	return s.mountAt(directory, root, root)
+}
+
+func (s *server) mountAt(directory string, top fs.InodeEmbedder, root *fs.Inode) error {
 	if s.fuse != nil {
 		return errors.New("it is mounted already")
 	}
-	root := &fs.Inode{}
 	// Without root, a helper mounts it, and it is the user's alone.
 	isRoot := os.Geteuid() == 0
-	mounted, err := fs.Mount(directory, root, &fs.Options{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),
+	mounted, err := fs.Mount(directory, top, &fs.Options{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),
 		MountOptions: fuse.MountOptions{
 			FsName: MountName, Name: MountName, AllowOther: isRoot, DirectMountStrict: isRoot, DisableXAttrs: true,
 			MaxWrite: 1 << 20,

@@ -27,6 +27,7 @@ type syncCheck struct {
 	why     string            // it is not known
 	floor   time.Duration     // the fastest sync of that disk; 0: not known
 
+	disks    func() []int    // the processes that sync what a server does: of disks that answer late
 	workers  func() []int    // the processes that host an embedded store
 	calls    *host.SyncCalls // of the store's processes, in this phase; nil: callsWhy says why they are not counted
 	callsWhy string
@@ -35,14 +36,14 @@ type syncCheck struct {
 // newSyncCheck finds the disk that a store has to flush. servers tells its processes, and ask what it
 // says itself.
 func newSyncCheck(
-	s experiment.Store, class store.Durability, d *disk, workers func() []int, servers func() host.Servers,
+	s experiment.Store, class store.Durability, d *disk, workers, disks func() []int, servers func() host.Servers,
 	ask func() *store.DurabilityEvidence,
 ) *syncCheck {
 	kind := s.Description.Kind
 	if kind == store.None {
 		return nil
 	}
-	c := &syncCheck{class: class, data: d.data, others: d.directory, workers: workers}
+	c := &syncCheck{class: class, data: d.data, others: d.directory, workers: workers, disks: disks}
 	if kind == store.Server {
 		c.servers, c.ask = servers, ask
 	}
@@ -77,7 +78,7 @@ func (c *syncCheck) watchCalls() (err error) {
 	case c.servers().Why != "":
 		err = errors.New(c.servers().Why)
 	default:
-		c.calls, err = host.NewSyncCalls(c.servers().PIDs, c.data)
+		c.calls, err = host.NewSyncCalls(slices.Concat(c.servers().PIDs, c.disks()), c.data)
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func TestNewSyncCheck(t *testing.T) {
 		{"named server", of(store.Server), store.D3, "", true, "the server's processes are not known"},
 		{"without files", of(store.Memory), store.D3, "", true, "the store has no files"},
 	} {
-		got := newSyncCheck(c.store, c.class, &disk{data: c.data}, nil,
+		got := newSyncCheck(c.store, c.class, &disk{data: c.data}, nil, func() []int { return nil },
 			func() host.Servers { return host.Servers{} }, nil)
 		if (got != nil) != c.holds || got != nil && got.why != c.why {
 			t.Errorf("%s: %+v", c.name, got)

@@ -140,7 +140,7 @@ func (f *faults) do(ctx context.Context, one experiment.Fault) error {
 	case experiment.ByMachine(one.Does):
 		return f.servers.limit(one)
 	case experiment.ByMachine(does):
-		return f.servers.rooms[one.Node].Lift()
+		return f.servers.lift(one.Node)
 	case one.Does == experiment.FaultKill:
 		return i.Crash(nil)
 	case one.Does == experiment.FaultFreeze:

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,8 +34,14 @@ func roomLimits(f experiment.Fault, disk string) host.RoomLimits {
 // checkRooms refuses an experiment whose phases limit servers in a way that can't be had here.
 func checkRooms(e *experiment.Experiment, o Options) error {
 	started := func(s experiment.Store) bool { return s.Server != nil }
+	if err := checkSlowDisks(e, o); err != nil {
+		return err
+	}
 	for _, p := range e.Phases {
 		for _, f := range p.Faults {
+			if f.Disk != nil && !f.Disk.Limits() {
+				continue
+			}
 			if !experiment.ByMachine(f.Does) || !slices.ContainsFunc(e.Stores, started) {
 				continue
 			}
@@ -120,9 +127,25 @@ func (u *underTest) removeRooms() (failed []error) {
 
 // limit does a fault of the machine.
 func (u *underTest) limit(f experiment.Fault) error {
+	if f.AnswersLate() {
+		if err := u.slow[f.Node].SetLatency(f.Disk.Latency); err != nil || !f.Disk.Limits() {
+			return err
+		}
+	}
 	room := u.rooms[f.Node]
 	if err := u.enterRoom(f.Node); err != nil { // a process that a server has put into the background
 		return err
 	}
 	return room.Limit(roomLimits(f, u.disk))
+}
+
+// lift undoes it.
+func (u *underTest) lift(node int) (err error) {
+	if disk := u.slow[node]; disk != nil {
+		err = disk.SetLatency(0)
+	}
+	if room := u.rooms[node]; room != nil {
+		err = errors.Join(err, room.Lift())
+	}
+	return err
 }

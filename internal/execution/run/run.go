@@ -46,7 +46,7 @@
 // Around the store of a trial stand:
 //
 //	server.go     the server that Assay starts; undertest.go: all of them, and proxies;
-//	              rooms.go: what phases limit them to
+//	              rooms.go, slowdisks.go: what phases limit them to
 //	faults.go     what happens to them
 //	disk.go       where its files stand; quota.go: a quota as a file system of its own
 //	memory.go     its memory limit
@@ -119,6 +119,7 @@ type Options struct {
 	DataRoot string
 	Command  []string         // as typed, for the record
 	Worker   []string         // the command of Assay's own worker
+	Rig      []string         // that of the process that serves disks: powercut.Serve
 	Ceiling  experiment.Store // Assay's own null driver
 	View     event.View
 	Meter    event.Meter // nil: nobody watches by program

@@ -21,6 +21,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
 	"assay/internal/execution/event"
+	"assay/internal/execution/powercut"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/read"
@@ -49,6 +50,13 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(worker.Main(driversHere()...))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "power-cut-rig" {
+		if err := powercut.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
 		serve := func() error { return agents.ServeInvited(context.Background(), os.Stdin, agentOptions()) }

@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/internal/base/finding"
@@ -27,9 +29,11 @@ func (t *trial) startServer(ctx context.Context) error {
 	if !t.store.KeepsFiles() {
 		t.disk.data = "" // the directory is the process's; there is nothing in it to watch
 	}
-	told, err := t.tested.start(ctx, program, server.Request{
-		Directory: directory, Log: t.writer.Log(), Patience: t.run.experiment.StepTimeout, CPUs: t.run.cpus().Server})
+	told, err := t.tested.startSlow(ctx, program, server.Request{
+		Directory: directory, Log: t.writer.Log(), Patience: t.run.experiment.StepTimeout, CPUs: t.run.cpus().Server},
+		t.run.experiment.Phases, t.run.options.Rig)
 	if err != nil {
+		err = errors.Join(append([]error{err}, t.tested.removeSlow()...)...)
 		if ctx.Err() != nil {
 			return clients.ErrInterrupted
 		}
@@ -51,7 +55,7 @@ func (t *trial) stopServer() {
 		patience = clients.StopPatience
 	}
 	ended := []error{t.tested.stopProxies(), t.tested.stop(patience)}
-	for _, err := range append(ended, t.tested.removeRooms()...) {
+	for _, err := range slices.Concat(ended, t.tested.removeRooms(), t.tested.removeSlow()) {
 		if err != nil {
 			t.run.view.Message(fmt.Sprintf("trial %s: %v", t.plan.ID, err))
 		}

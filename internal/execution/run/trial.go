@@ -153,7 +153,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	t.tested.watch(t.sampler)
 	t.writes = writesOf(t.store.Description.Kind, t.disk, ownDisk, t.tested.servers, t.run.writesWhy)
 	t.writes.quiet(t.sampler)
-	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, t.clients.Pids,
+	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, t.clients.Pids, t.tested.slowPIDs,
 		func() host.Servers { return t.tested.servers }, t.askDurability)
 	defer func() { err = errors.Join(err, t.syncs.end()) }()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()

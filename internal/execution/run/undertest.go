@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/powercut"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/store"
@@ -20,12 +22,13 @@ import (
 type underTest struct {
 	store   experiment.Store
 	cell    experiment.Cell
-	own     *ownServer         // nil: Assay has started none for the trial
-	servers host.Servers       // their processes, as they were seen last
-	proxies []*server.Proxy    // one to each server; none: clients connect to the servers
-	rooms   map[int]*host.Room // of the nodes that a phase limits
-	disk    string             // MAJOR:MINOR of the data directory's, where a phase limits it
-	sampler *host.Sampler      // that looks at them; nil: none yet
+	own     *ownServer             // nil: Assay has started none for the trial
+	servers host.Servers           // their processes, as they were seen last
+	proxies []*server.Proxy        // one to each server; none: clients connect to the servers
+	rooms   map[int]*host.Room     // of the nodes that a phase limits
+	slow    map[int]*powercut.Slow // the disks of the nodes whose disk answers late in a phase
+	disk    string                 // MAJOR:MINOR of the data directory's, where a phase limits it
+	sampler *host.Sampler          // that looks at them; nil: none yet
 }
 
 // start starts the store's server, anew for each trial, as a worker is. request has what is not the
@@ -40,6 +43,46 @@ func (u *underTest) start(ctx context.Context, program server.Program, request s
 	}
 	u.own = &ownServer{group}
 	return serverStarted(group), nil
+}
+
+// startSlow is start, where the files of some nodes stand on disks that answer late in a phase. They are
+// seen through FUSE in all phases: what that costs is in each of them.
+func (u *underTest) startSlow(ctx context.Context, program server.Program, request server.Request,
+	phases []experiment.Phase, rig []string) (*record.Server, error) {
+	all := u.store.Servers()
+	for n := range all {
+		if !experiment.AnswersLate(phases, n+1) {
+			continue
+		}
+		disk, err := powercut.StartSlow(filepath.Dir(request.Directory), request.Directory, rig)
+		if err != nil {
+			return nil, ownFault{fmt.Errorf("showing the data of node %d through FUSE: %w", n+1, err)}
+		}
+		if u.slow == nil {
+			u.slow, request.Places = map[int]*powercut.Slow{}, map[int]string{}
+		}
+		u.slow[n+1], request.Places[n] = disk, filepath.Join(disk.Point(), server.DirectoryName(n, all))
+	}
+	return u.start(ctx, program, request)
+}
+
+// slowPIDs are the processes of these disks.
+func (u *underTest) slowPIDs() (pids []int) {
+	for _, disk := range u.slow {
+		pids = append(pids, disk.PID())
+	}
+	return pids
+}
+
+// removeSlow takes the disks away, after the servers' end.
+func (u *underTest) removeSlow() (failed []error) {
+	for _, disk := range u.slow {
+		if err := disk.Close(); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	u.slow = nil
+	return failed
 }
 
 // stop ends the servers that Assay has started. Their data is thrown away, so that a kill harms

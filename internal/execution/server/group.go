@@ -77,10 +77,9 @@ func startMembers(ctx context.Context, like Instance, r Request) (*Group, error)
 	g := new(Group)
 	for n, host := range r.hosts(like.Program) {
 		i := like
-		i.Host, i.label, i.Directory = host, like.Program.Driver, filepath.Join(r.Directory, directoryName)
+		i.Host, i.label, i.Directory = host, like.Program.Driver, filepath.Join(r.Directory, DirectoryName(n, r.Count))
 		if r.Count > 1 {
-			number := "-" + strconv.Itoa(n+1)
-			i.label, i.Directory = i.label+number, i.Directory+number
+			i.label += "-" + strconv.Itoa(n+1)
 		}
 		if place, own := r.Places[n]; own {
 			i.Directory = place
@@ -107,6 +106,14 @@ func startMembers(ctx context.Context, like Instance, r Request) (*Group, error)
 		g.Members = append(g.Members, &i)
 	}
 	return g, nil
+}
+
+// DirectoryName is that of one of so many servers, from 0 on, in the directory of a request.
+func DirectoryName(n, all int) string {
+	if all == 1 {
+		return directoryName
+	}
+	return directoryName + "-" + strconv.Itoa(n+1)
 }
 
 // hosts returns the address of each server.

@@ -2,6 +2,7 @@ package read
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,12 +25,13 @@ type FaultFile struct {
 	Drop      PartForm        `yaml:"drop_connections" jsonschema_description:"10%: this share of the connections to node: is reset at once, chosen by chance."`
 	Memory    MemoryLimitForm `yaml:"memory" jsonschema_description:"512MiB: the server's processes may hold so many bytes, page cache included."`
 	CPU       CPUTimeForm     `yaml:"cpu" jsonschema_description:"50%: the server's processes get so much of the time of one CPU; 150% is one and a half."`
-	SlowDisk  SlowDiskFile    `yaml:"slow_disk" jsonschema_description:"The most that the disk of the data directory does for the server's processes in a second."`
+	SlowDisk  SlowDiskFile    `yaml:"slow_disk" jsonschema_description:"The most that the disk of the data directory does for the server's processes in a second, and how much later it answers."`
 	Node      NodeForm        `yaml:"node" jsonschema_description:"The server that delay, bandwidth, drop_connections, memory, cpu and slow_disk are of: node N, or N. Default: node 1."`
 }
 
-// SlowDiskFile is the most that a disk does in a second.
+// SlowDiskFile is the most that a disk does in a second, and how much longer it takes.
 type SlowDiskFile struct {
+	Latency    DurationForm  `yaml:"latency" jsonschema_description:"5ms: a sync, and a read that no cache has, take so much longer. Default: no longer."`
 	ReadIOPS   IOPSForm      `yaml:"read_iops" jsonschema_description:"Reads a second. Default: no limit."`
 	WriteIOPS  IOPSForm      `yaml:"write_iops" jsonschema_description:"Writes a second. Default: no limit."`
 	ReadBytes  BandwidthForm `yaml:"read" jsonschema_description:"Bytes a second that are read, such as 10MB/s. Default: no limit."`
@@ -37,7 +39,8 @@ type SlowDiskFile struct {
 }
 
 func (f SlowDiskFile) limits() experiment.SlowDisk {
-	return experiment.SlowDisk{ReadIOPS: uint64(f.ReadIOPS), WriteIOPS: uint64(f.WriteIOPS),
+	return experiment.SlowDisk{Latency: time.Duration(f.Latency), ReadIOPS: uint64(f.ReadIOPS),
+		WriteIOPS: uint64(f.WriteIOPS),
 		ReadBytes: uint64(f.ReadBytes), WriteBytes: uint64(f.WriteBytes)}
 }
 
@@ -232,6 +235,9 @@ func (r workResolver) faults(file PhaseFile, p *experiment.Phase) *Error {
 			down[fault.Node] = fault.Does
 		}
 		p.Faults = append(p.Faults, fault)
+	}
+	if slices.ContainsFunc(p.Faults, experiment.Fault.AnswersLate) {
+		r.note("servers reach their files through a file system of Assay's (FUSE) in all phases, because the phase %s has a disk that answers late", p.Name)
 	}
 	if p.NeedsProxy() {
 		r.note("clients of servers reach them through a proxy of Assay's in all phases, because the phase %s needs one", p.Name)

@@ -26,7 +26,7 @@ func TestPerturbations(t *testing.T) {
 	faults, err := loadFaults(t, "{at: 1s, delay: 20ms ± 5ms}, {at: 2s, start: node 1}, {at: 3s, delay: 20ms +- 5ms, node: 2}, {at: 4s, start: node 2}, "+
 		"{at: 5s, bandwidth: 10MB/s, node: node 2}, {at: 6s, reset: node 1}, {at: 7s, drop_connections: 10%}, {at: 8s, drop_connections: 0.5}, "+
 		"{at: 9s, memory: 512MiB}, {at: 10s, start: node 1}, {at: 11s, cpu: 50%, node: 1}, {at: 12s, start: node 1}, "+
-		"{at: 13s, slow_disk: {write_iops: 200, read: 10MB/s}}")
+		"{at: 13s, slow_disk: {write_iops: 200, read: 10MB/s}}, {at: 14s, start: node 1}, {at: 15s, slow_disk: {latency: 5ms, write_iops: 200}, node: 1}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestPerturbations(t *testing.T) {
 		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %d %s", f.Does, f.Node, f.Amount())))
 	}
 	want := []string{"delay 1 20ms ± 5ms", "start 1", "delay 2 20ms ± 5ms", "start 2", "bandwidth 2 10.0 MB/s", "reset 1", "drop_connections 1 10 %", "drop_connections 1 50 %",
-		"memory 1 512 MiB", "start 1", "cpu 1 50 %", "start 1", "slow_disk 1 200 writes/s and 10 MB/s read"}
+		"memory 1 512 MiB", "start 1", "cpu 1 50 %", "start 1", "slow_disk 1 200 writes/s and 10 MB/s read", "start 1", "slow_disk 1 answers 5ms later and 200 writes/s"}
 	if !slices.Equal(all, want) || faults[0].Delay != 20*time.Millisecond ||
 		faults[0].Jitter != 5*time.Millisecond || faults[4].BytesPerSecond != 10e6 || faults[7].Share != 0.5 ||
 		faults[8].MemoryBytes != 512<<20 || faults[10].CPUs != 0.5 ||
@@ -53,7 +53,7 @@ func TestPerturbations(t *testing.T) {
 		"{at: 1s, cpu: 0.1%}":                                         "a share of one CPU's time from 1% on, such as 50%",
 		"{at: 1s, slow_disk: {write_iops: none}}":                     "a whole number from 1 to 10000000",
 		"{at: 1s, slow_disk: {}}":                                     "a fault does one thing to one server",
-		"{at: 1s, slow_disk: {latency: 5ms}}":                         "latency",
+		"{at: 1s, slow_disk: {latency: 5}}":                           "expected a duration",
 		"{at: 1s, cpu: 50%, memory: 64MiB}":                           "a fault does one thing to one server",
 		"{at: 1s, kill: node 1, node: 2}":                             "the fault names its server twice",
 		"{at: 1s, delay: 5ms, bandwidth: 1MB/s}":                      "a fault does one thing to one server",
