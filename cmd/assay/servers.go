@@ -110,6 +110,9 @@ func printServer(w io.Writer, driver string) error {
 	case server.Cluster:
 		fmt.Fprintln(w, "  server.count starts several, which make one cluster; the options are each one's.")
 	}
+	if p.Replicates {
+		fmt.Fprintln(w, "  server.replicas starts replicas of the first; with the driver's option read_from they are read from.")
+	}
 	if len(p.Options) > 0 {
 		if err := printOptions(w, "server.options", p.Options); err != nil {
 			return err

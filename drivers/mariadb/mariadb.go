@@ -119,7 +119,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	}
 	d := &db{}
 	d.Rows = d.rows
-	if err := d.Configure("mariadb", "database", c); err != nil {
+	if err := d.Configure("mariadb", "database", c, false); err != nil {
 		return nil, err
 	}
 	if err := d.configure(c); err != nil {

@@ -19,7 +19,14 @@ var settings = []string{
 
 // Settings asks the server: a value with the unit that pg_settings has for it.
 func (d *db) Settings() map[string]string {
-	return d.Tell("SELECT name, current_setting(name) FROM pg_settings WHERE name IN (%s)", settings)
+	told := d.Tell("SELECT name, current_setting(name) FROM pg_settings WHERE name IN (%s)", settings)
+	if len(d.replicas) > 0 {
+		told["driver.replicas"], told["driver.read_from"] = strconv.Itoa(len(d.replicas)), fromPrimary
+		if d.reads {
+			told["driver.read_from"] = fromReplica
+		}
+	}
+	return told
 }
 
 // statistics are of the database, of Assay's tables in it, and of the whole server's log. The
@@ -42,10 +49,18 @@ UNION ALL SELECT v.name, v.value FROM pg_stat_wal s, LATERAL (VALUES
 	('wal_syncs', s.wal_sync::float8), ('wal_buffers_full', s.wal_buffers_full::float8)) v(name, value)
 UNION ALL SELECT 'vacuums_running', count(*)::float8 FROM pg_stat_progress_vacuum WHERE datname = current_database()`
 
+// behind is how much of the log the standby that is furthest behind has not replayed yet.
+const behind = `
+UNION ALL SELECT 'replica_behind_bytes', coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)), 0)::float8 FROM pg_stat_replication`
+
 // Inspect tells the server's own counts, and the driver's of its connections. Busy is a vacuum of a
 // table in the database.
 func (d *db) Inspect() store.Inspection {
-	rows, err := d.rows(strings.ReplaceAll(statistics, "$schema", literal(d.Place)))
+	asked := statistics
+	if len(d.replicas) > 0 {
+		asked += behind
+	}
+	rows, err := d.rows(strings.ReplaceAll(asked, "$schema", literal(d.Place)))
 	stats := map[string]float64{"reconnects": float64(d.Reconnects.Load())}
 	if err != nil {
 		return store.Inspection{Stats: stats}

@@ -9,6 +9,7 @@
 //	jsonb.go       records with columns as documents
 //	plan.go        plans of queries, as the server tells them
 //	inspect.go     settings and statistics, as the server tells them
+//	replica.go     reads from standbys
 //	server.go      the server, for trials that start one
 package postgres
 
@@ -21,6 +22,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -95,6 +97,7 @@ func (Driver) Describe() store.Description {
 			{Name: "database", Type: store.String, Default: "postgres", Help: "database to connect to"},
 			{Name: "schema", Type: store.String, Default: "assay", Help: "schema for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A schema that Assay did not make is refused"},
 			{Name: "columns_as", Type: store.Choice, Default: "table", Choices: []string{"table", "jsonb"}, Help: "how columns of records are kept: table: as columns of the table; jsonb: as the fields of one jsonb document, indexed by expressions, bytes as base64; the server makes the document of the columns, and takes it apart"},
+			{Name: "read_from", Type: store.Choice, Default: fromPrimary, Choices: []string{fromPrimary, fromReplica}, Help: "where reads, scans and queries go: the primary, or its standbys, which are the endpoints behind the first; each handle has one more connection, to one of them in turn"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the schema at the first opening of each trial, if Assay made it: what earlier trials left in its tables goes, dead rows too"},
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified (PGSSLROOTCERT names the authority); auto: off on loopback and at Unix sockets, verify elsewhere"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
@@ -104,6 +107,7 @@ func (Driver) Describe() store.Description {
 		BatchAtomic:    true,
 		WriteConflicts: true,
 		UnixSockets:    true,
+		Variants:       []store.Variant{{Option: "read_from", Choice: fromReplica, Eventual: true}},
 		ConnectionsOwn: 1,
 		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
 		Note: "the version is the server's; a text column can't hold a zero byte; an index of a text column takes texts of up to 2,688 bytes; " +
@@ -120,7 +124,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	}
 	d := &db{documents: c.Options.Choice("columns_as") == "jsonb"}
 	d.Rows = d.rows
-	if err := d.Configure("postgres", "schema", c); err != nil {
+	if err := d.Configure("postgres", "schema", c, true); err != nil {
 		return nil, err
 	}
 	if err := d.configure(c, commit); err != nil {
@@ -131,6 +135,9 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if err == nil {
 		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
 	}
+	if err == nil {
+		err = d.meetReplicas(ctx, c)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open postgres at %s: %w", c.Endpoints[0], err), d.hangUp())
 	}
@@ -140,6 +147,9 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 type db struct {
 	sqlkv.Server
 	config    *pgx.ConnConfig
+	replicas  []*pgx.ConnConfig // of the endpoints behind the first
+	reads     bool              // from these
+	readers   atomic.Uint64     // handles that were opened so
 	loopback  bool
 	documents bool // columns of records are in one
 
@@ -150,16 +160,36 @@ type db struct {
 // configure leaves to pgx what its environment variables and the password file say. No error of it
 // holds the password: pgx leaves it out.
 func (d *db) configure(c store.Config, synchronousCommit string) error {
-	host, port, err := placeOf(c.Endpoints[0])
+	host, _, err := placeOf(c.Endpoints[0])
 	if err != nil {
 		return fmt.Errorf("postgres: %w: %w", err, store.ErrRefused)
 	}
 	d.loopback = wire.IsLoopback(host)
+	for i, endpoint := range c.Endpoints {
+		config, err := configOf(c, endpoint, synchronousCommit)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			d.config = config
+		} else {
+			d.replicas = append(d.replicas, config)
+		}
+	}
+	return nil
+}
+
+// configOf is how one of the servers is connected to.
+func configOf(c store.Config, endpoint, synchronousCommit string) (*pgx.ConnConfig, error) {
+	host, port, err := placeOf(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w: %w", err, store.ErrRefused)
+	}
 	words := []string{"host=" + quoted(host), "port=" + quoted(port), "sslmode=disable",
 		"dbname=" + quoted(c.Options.String("database"))}
 	if wire.Encrypts(c.Options.Choice("tls"), host) {
 		if err := wire.RefuseSocket("postgres", "has no TLS at a Unix socket", c.Endpoints); err != nil {
-			return err
+			return nil, err
 		}
 		words[2] = "sslmode=verify-full"
 	}
@@ -170,17 +200,18 @@ func (d *db) configure(c store.Config, synchronousCommit string) error {
 	}
 	if file := c.Options.String("password_file"); file != "" {
 		if _, err := bounded.ReadFile(file, passwordsMax); err != nil { // pgx would go on without a password
-			return fmt.Errorf("postgres: password_file: %w: %w", err, store.ErrRefused)
+			return nil, fmt.Errorf("postgres: password_file: %w: %w", err, store.ErrRefused)
 		}
 	}
-	if d.config, err = pgx.ParseConfig(strings.Join(words, " ")); err != nil {
-		return fmt.Errorf("postgres: %w: %w", err, store.ErrRefused)
+	config, err := pgx.ParseConfig(strings.Join(words, " "))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w: %w", err, store.ErrRefused)
 	}
-	d.config.BuildFrontend = frontend
-	d.config.Fallbacks = nil // PGTARGETSESSIONATTRS and others would try again
-	d.config.RuntimeParams["application_name"] = "assay"
-	d.config.RuntimeParams["synchronous_commit"] = synchronousCommit
-	return nil
+	config.BuildFrontend = frontend
+	config.Fallbacks = nil // PGTARGETSESSIONATTRS and others would try again
+	config.RuntimeParams["application_name"] = "assay"
+	config.RuntimeParams["synchronous_commit"] = synchronousCommit
+	return config, nil
 }
 
 // socketName is what the names of PostgreSQL's Unix sockets begin with; the port follows.
@@ -276,6 +307,13 @@ func (d *db) hangUp() error {
 
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
+	if d.reads {
+		return d.openReader()
+	}
+	return d.handleAt(d.config)
+}
+
+func (d *db) handleAt(server *pgx.ConnConfig) (*sqlkv.Handle, error) {
 	link := d.HandleLink()
 	build := func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		f := frontend(r, w)
@@ -284,7 +322,7 @@ func (d *db) Handle() (store.Handle, error) {
 	}
 	if d.Lean {
 		return sqlkv.NewHandle(&d.Layout, link, func() (sqlkv.Connection, error) {
-			config := d.config.Config.Copy()
+			config := server.Config.Copy()
 			config.DialFunc, config.BuildFrontend = link.DialOnce(), build
 			return connect(config)
 		})
@@ -293,7 +331,7 @@ func (d *db) Handle() (store.Handle, error) {
 		c.DialFunc, c.BuildFrontend = link.DialOnce(), build
 		return nil
 	})
-	connector := stdlib.GetConnector(*d.config.Copy(), before)
+	connector := stdlib.GetConnector(*server.Copy(), before)
 	return sqlkv.NewHandle(&d.Layout, link, func() (sqlkv.Connection, error) {
 		return sqlkv.OpenDatabase(connector, told)
 	})

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -181,7 +182,7 @@ func (d *db) Define(columns []store.Column, indexes []store.Index, queries []sto
 		return errors.Join(fmt.Errorf("postgres: define columns: %w", err), d.rollBack())
 	}
 	d.Layout = l
-	return nil
+	return d.awaitReplicas(context.Background())
 }
 
 // rollBack ends a transaction that failed, so that the session is of use again.

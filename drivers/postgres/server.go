@@ -36,6 +36,7 @@ var Program = server.Program{
 	StopSignal:  syscall.SIGQUIT, // at once: nothing is kept
 	DeathSignal: syscall.SIGQUIT, // a kill would leave its shared memory
 	AnySetting:  true,
+	Replicates:  true,
 	Credentials: func(g server.Guard) (option, text string) { return "password_file", "*:*:*:*:" + g.Password },
 	Options: []store.Option{
 		{Name: "shared_buffers_bytes", Type: store.Bytes, Default: "128MiB", Help: "shared_buffers: the server's page cache; a quarter of the memory is usual for a tuned server",
@@ -64,6 +65,9 @@ var Program = server.Program{
 		return asked
 	},
 	Prepare: func(ctx context.Context, i *server.Instance) error {
+		if i.Primary != nil {
+			return copyPrimary(ctx, i)
+		}
 		data, role, err := dataDirectory(i), "", error(nil)
 		initdb := filepath.Join(filepath.Dir(i.Binary), "initdb")
 		if role, err = ownRole(i); err != nil {
@@ -84,12 +88,18 @@ var Program = server.Program{
 		}
 		text := fmt.Sprintf("CREATE ROLE %s %s;\nGRANT CREATE ON DATABASE postgres TO %[1]s;\nGRANT pg_monitor TO %[1]s;\n",
 			role, login)
+		if i.Replicas > 0 {
+			text += fmt.Sprintf("CREATE ROLE %s REPLICATION %s;\n", follower, login)
+		}
 		if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
 			return err
 		}
 		access := fmt.Sprintf("host all %s %s/32 %s\n", role, server.Host, how)
 		if i.AtSocket() {
 			access = fmt.Sprintf("local all %s %s\n", role, how)
+		}
+		if i.Replicas > 0 {
+			access += fmt.Sprintf("host replication %s %s/32 %s\n", follower, server.Host, how)
 		}
 		if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(access), 0o644); err != nil {
 			return err
@@ -104,7 +114,14 @@ var Program = server.Program{
 		return arguments, nil
 	},
 	Ready: func(ctx context.Context, i *server.Instance) error {
-		_, err := ask(ctx, i, "SELECT 1, 1")
+		if i.Primary == nil {
+			_, err := ask(ctx, i, "SELECT 1, 1")
+			return err
+		}
+		told, err := ask(ctx, i, "SELECT 'receives', coalesce((SELECT status FROM pg_stat_wal_receiver), 'nothing')")
+		if err == nil && told["receives"] != "streaming" {
+			err = fmt.Errorf("the standby's receiver of the log is %q, expected streaming", told["receives"])
+		}
 		return err
 	},
 	Settings: func(ctx context.Context, i *server.Instance) (map[string]string, error) {
@@ -113,7 +130,23 @@ var Program = server.Program{
 	Same: same,
 }
 
-const superuser = "assay_superuser"
+const (
+	superuser = "assay_superuser"
+	follower  = "assay_follower" // by whom standbys get the log
+)
+
+// copyPrimary makes a standby of the primary's files, which it copies while that one runs.
+func copyPrimary(ctx context.Context, i *server.Instance) error {
+	from := fmt.Sprintf("host=%s port=%d user=%s sslmode=disable", i.Primary.Host, i.Primary.Port, follower)
+	if i.Guard.Credentials != "" {
+		from += " passfile=" + quoted(i.Guard.Credentials)
+	}
+	program := filepath.Join(filepath.Dir(i.Binary), "pg_basebackup")
+	if _, err := os.Stat(program); err != nil {
+		return fmt.Errorf("a standby needs pg_basebackup beside %s: %w", i.Binary, server.ErrNotInstalled)
+	}
+	return i.Run(ctx, program, "-D", dataDirectory(i), "-d", from, "-X", "stream", "-c", "fast", "-R", "--no-sync")
+}
 
 func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, "data") }
 

@@ -57,7 +57,7 @@ func (d *db) Inspect() store.Inspection {
 		inspection.Stats["redirects"] = float64(d.redirects.Load())
 	}
 	var all []map[string]float64
-	for _, m := range d.members {
+	for _, m := range d.masters() {
 		stats, busy, err := m.inspect(d.entry.database)
 		if err != nil {
 			return inspection // a sum of some is none
@@ -71,7 +71,7 @@ func (d *db) Inspect() store.Inspection {
 	}
 	for i, stats := range all {
 		for name, value := range stats {
-			if len(all) == 1 || !ofOneServer[name] {
+			if name != replicationOffset && (len(all) == 1 || !ofOneServer[name]) {
 				inspection.Stats[name] += value
 			}
 		}
@@ -80,6 +80,9 @@ func (d *db) Inspect() store.Inspection {
 			inspection.Stats[store.ServerStat(i, store.ServerWeight)] = float64(weights[i])
 			inspection.Stats[store.ServerStat(i, "items")] = stats["records"]
 		}
+	}
+	if d.slots == nil && len(d.members) > 1 {
+		d.inspectReplicas(all[0], inspection.Stats)
 	}
 	return inspection
 }
@@ -90,11 +93,11 @@ var ofOneServer = map[string]bool{"latest_fork_us": true}
 // inspect takes a server's numbers. Busy is a snapshot or a rewrite of the log, which a child process
 // does.
 func (m *member) inspect(database int) (stats map[string]float64, busy bool, err error) {
-	info, err := m.info()
+	info, err := m.ask()
 	if err != nil {
 		return nil, false, err
 	}
-	stats = map[string]float64{"records": keys(info, database)}
+	stats = map[string]float64{"records": keys(info, database), replicationOffset: number(info[replicationOffset])}
 	for theirs, ours := range counters {
 		if number, err := strconv.ParseFloat(info[theirs], 64); err == nil {
 			stats[ours] = number
@@ -105,6 +108,33 @@ func (m *member) inspect(database int) (stats map[string]float64, busy bool, err
 	}
 	busy = stats["aof_rewrite_in_progress"] > 0 || stats["rdb_bgsave_in_progress"] > 0 || info["aof_rewrite_scheduled"] == "1"
 	return stats, busy, nil
+}
+
+// replicationOffset is how many bytes of the primary's stream of writes a server has sent, or taken.
+const replicationOffset = "master_repl_offset"
+
+// inspectReplicas tells what each server got, and how far behind the primary each replica is. The primary
+// was asked first, so that the bytes behind are no more than there were.
+func (d *db) inspectReplicas(primary, told map[string]float64) {
+	told[store.ServerStat(0, store.ServerOperations)] = primary["total_commands_processed"]
+	for i, m := range d.members[1:] {
+		stats, _, err := m.inspect(d.entry.database)
+		if err != nil {
+			continue
+		}
+		told[store.ServerStat(i+1, store.ServerOperations)] = stats["total_commands_processed"]
+		told[store.ServerStat(i+1, "items")] = stats["records"]
+		told[store.ServerStat(i+1, "behind_bytes")] = max(primary[replicationOffset]-stats[replicationOffset], 0)
+	}
+}
+
+// number is 0 where the server does not tell one.
+func number(text string) float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // mayEvict says if the server removes records by itself when it needs room: it is a cache then.

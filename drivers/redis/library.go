@@ -30,7 +30,7 @@ func libraryVersion() string { return redis.Version() }
 
 // newLibraryHandle leaves the library's defaults, but for its retries and its separate pool for
 // pipelines.
-func newLibraryHandle(d *db) (store.Handle, error) {
+func newLibraryHandle(d *db, endpoint string) (*libraryHandle, error) {
 	const none = -1
 	protocol := 2
 	if d.entry.resp3 {
@@ -56,7 +56,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 			}
 			return nil
 		},
-		Dialer: dial, Addr: d.members[0].endpoint, Protocol: protocol, Username: user, Password: password,
+		Dialer: dial, Addr: endpoint, Protocol: protocol, Username: user, Password: password,
 		DB: d.entry.database, TLSConfig: access.TLS(),
 		DialTimeout: d.timeout, ReadTimeout: d.timeout, WriteTimeout: d.timeout, PoolTimeout: d.timeout,
 		MaxRetries: none, DialerRetries: 1, PoolSize: 1, MaxActiveConns: 1, PipelinePoolSize: none,

@@ -17,28 +17,35 @@ type member struct {
 	endpoint string
 	control  connection
 	version  string
-	isNode   bool   // of a cluster
-	held     uint64 // records in the database when it was opened
+	isNode   bool              // of a cluster
+	follows  bool              // it is a replica
+	info     map[string]string // as it was opened
+	held     uint64            // records in the database when it was opened
 }
 
-// open learns what the server is, and refuses it where its settings do not give the class.
-func (m *member) open(ctx context.Context, timeout time.Duration, c store.Config) error {
+// open learns what the server is, and refuses it where its settings do not give the class. One that may
+// be a replica acknowledges nothing if it is one, so that its settings give none.
+func (m *member) open(ctx context.Context, timeout time.Duration, c store.Config, mayFollow bool) error {
 	connecting, cancel := context.WithTimeout(ctx, timeout) // the control connection's own is longer
 	defer cancel()
 	if err := m.control.Dial(connecting); err != nil {
 		return err
 	}
-	info, err := m.info()
+	info, err := m.ask()
 	if err != nil {
 		return err
 	}
-	if info["role"] == "slave" {
+	m.info, m.follows = info, info["role"] == "slave"
+	if m.follows && (!mayFollow || info["cluster_enabled"] == "1") {
 		return fmt.Errorf("redis at %s is a replica: it takes no writes: %w", m.endpoint, store.ErrRefused)
 	}
 	m.isNode = info["cluster_enabled"] == "1"
 	m.version = cmp.Or(info["valkey_version"], info["redis_version"])
 	if info["valkey_version"] != "" {
 		m.version = "valkey " + m.version
+	}
+	if m.follows {
+		return nil
 	}
 	config, err := m.config()
 	if err != nil {
@@ -68,7 +75,7 @@ func (m *member) awaitLog(ctx context.Context, info map[string]string, c store.C
 		case <-time.After(100 * time.Millisecond):
 		}
 		var err error
-		if info, err = m.info(); err != nil {
+		if info, err = m.ask(); err != nil {
 			return err
 		}
 	}
@@ -100,8 +107,8 @@ func (m *member) flush() error {
 	return m.control.ask("FLUSHDB", "FLUSHDB")
 }
 
-// info asks for the server's state: "name:value" lines.
-func (m *member) info() (map[string]string, error) {
+// ask asks for the server's state: "name:value" lines.
+func (m *member) ask() (map[string]string, error) {
 	text, err := m.control.text("INFO", "INFO")
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@
 //	server.go   the server that Assay starts; server_cluster.go: as a node of a cluster
 //	member.go   a server, by the connection that asks it for settings and statistics; class.go, inspect.go
 //	resp.go     the protocol: requests, and replies of RESP2 and RESP3; columns.go: records as hashes
+//	replica.go  reads from replicas, and the replicas of a server that Assay starts
 //	speaker.go  the lean client's operations, on what lean_client.go builds and reads; for handles
 //	            (lean.go) and lanes
 //	cluster.go  a handle of a cluster
@@ -79,6 +80,8 @@ func (Driver) Describe() store.Description {
 				Help: "version of the protocol. client: the client's own: 2 for lean, 3 for go-redis"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s",
 				Help: "deadline of one operation, set on the socket (go-redis's default is 5s); after it the connection is given up, and the next operation connects anew"},
+			{Name: "read_from", Type: store.Choice, Default: fromPrimary, Choices: []string{fromPrimary, fromReplica},
+				Help: "where get and multi_read go: the primary, or its replicas, which are the endpoints behind the first; each handle has one more connection, to one of them in turn"},
 			{Name: "database", Type: store.Int, Default: "0", Help: "number of the database, of those that one server has"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false",
 				Help: "send FLUSHDB at the first opening of each trial: DELETES EVERYTHING IN THE DATABASE, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
@@ -88,6 +91,7 @@ func (Driver) Describe() store.Description {
 		ConnectionsOwn: 1,
 		Expiry:         expiry,
 		AppendMakes:    true,
+		Variants:       []store.Variant{{Option: "read_from", Choice: fromReplica, Eventual: true}},
 		Abilities:      store.Probe((*db)(nil), (*leanHandle)(nil)),
 		Note: "the class is the server's setting: opening is refused where CONFIG GET does not show it; a server with a limit of memory and an allkeys policy evicts, which shows as misses; " +
 			"a batch is a pipeline of SET and DEL, which is not atomic; compare-and-swap is WATCH and GET, a comparison in the client, and MULTI, SET, EXEC: two round trips, " +
@@ -125,7 +129,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, err
 	}
 	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow,
-		blocks: blocking.Suits(c)}
+		blocks: blocking.Suits(c), fromReplica: c.Options.Choice("read_from") == fromReplica}
 	if client != lean {
 		e.resp3 = false // go-redis falls back by itself where the server has no RESP3
 	}
@@ -156,6 +160,9 @@ type db struct {
 	columns []string
 	blocks  bool // sockets of handles: blocking.Suits
 
+	fromReplica bool          // reads are of the members behind the first
+	readers     atomic.Uint64 // handles that were opened so
+
 	reconnects atomic.Uint64 // of handles
 	wire.Bound               // of what handles read
 	redirects  atomic.Uint64 // answers of a cluster that another node has the key
@@ -164,8 +171,8 @@ type db struct {
 // open opens each server. Only the nodes of one cluster are several.
 func (d *db) open(ctx context.Context, c store.Config) error {
 	nodes := 0
-	for _, m := range d.members {
-		if err := m.open(ctx, d.timeout, c); err != nil {
+	for i, m := range d.members {
+		if err := m.open(ctx, d.timeout, c, i > 0); err != nil {
 			return err
 		}
 		if m.isNode {
@@ -173,7 +180,16 @@ func (d *db) open(ctx context.Context, c store.Config) error {
 		}
 	}
 	switch {
-	case nodes == 0 && len(d.members) == 1:
+	case nodes == 0:
+		if err := d.refuseStrangers(); err != nil {
+			return err
+		}
+		if d.fromReplica && len(d.members) == 1 {
+			return fmt.Errorf("redis: read_from: replica, and only %s is named: expected its replicas' endpoints behind it: %w",
+				d.members[0].endpoint, store.ErrRefused)
+		}
+	case d.fromReplica:
+		return fmt.Errorf("redis: a cluster's replicas are not read from: expected read_from: %s: %w", fromPrimary, store.ErrRefused)
 	case nodes < len(d.members):
 		return fmt.Errorf("redis: %d servers are named, of which %d are nodes of a cluster: "+
 			"the driver spreads keys over the masters of one cluster alone: %w",
@@ -193,12 +209,20 @@ func (d *db) open(ctx context.Context, c store.Config) error {
 	if !c.First || !c.Options.Bool("flush_at_open") {
 		return nil
 	}
-	for _, m := range d.members {
+	for _, m := range d.masters() {
 		if err := m.flush(); err != nil {
 			return fmt.Errorf("empty redis at %s: %w", m.endpoint, err)
 		}
 	}
 	return nil
+}
+
+// masters are the members that take writes.
+func (d *db) masters() []*member {
+	if d.slots == nil {
+		return d.members[:1]
+	}
+	return d.members
 }
 
 func (d *db) endpoints() (all []string) {
@@ -210,7 +234,7 @@ func (d *db) endpoints() (all []string) {
 
 // Held is the size of the database.
 func (d *db) Held() (records uint64, known bool) {
-	for _, m := range d.members {
+	for _, m := range d.masters() {
 		records += m.held
 	}
 	return records, true
@@ -221,10 +245,17 @@ func (d *db) Handle() (store.Handle, error) {
 	if d.slots != nil {
 		return newClusterHandle(d)
 	}
-	if d.client == goRedis {
-		return newLibraryHandle(d)
+	if d.fromReplica {
+		return d.openReader()
 	}
-	h := newLeanHandle(d.newSpeaker(d.members[0].endpoint, 1))
+	if d.client == goRedis {
+		return newLibraryHandle(d, d.members[0].endpoint)
+	}
+	return d.openLean(d.members[0].endpoint)
+}
+
+func (d *db) openLean(endpoint string) (*leanHandle, error) {
+	h := newLeanHandle(d.newSpeaker(endpoint, 1))
 	h.Link().Blocks = d.blocks
 	if err := h.Open(context.Background()); err != nil {
 		return nil, err
@@ -277,6 +308,12 @@ func (d *db) Settings() map[string]string {
 	settings["driver.database"] = strconv.Itoa(d.entry.database)
 	if settings["maxmemory"] != "" {
 		settings["driver.evicts"] = strconv.FormatBool(evicts(settings))
+	}
+	if d.slots == nil && len(d.members) > 1 {
+		settings["driver.replicas"], settings["driver.read_from"] = strconv.Itoa(len(d.members)-1), fromPrimary
+		if d.fromReplica {
+			settings["driver.read_from"] = fromReplica
+		}
 	}
 	if d.slots != nil {
 		settings["driver.servers"] = strconv.Itoa(len(d.members))

@@ -29,6 +29,7 @@ var Program = server.Program{
 	Builds:     server.Recipe{Make: `make -j"$(nproc)"`, Programs: []string{"src/redis-server", "src/valkey-server", "src/keydb-server", "src/redict-server"}},
 	Several:    server.Cluster,
 	PeerPort:   true,
+	Replicates: true,
 	AnySetting: true,
 	NotAsRoot:  []string{"redis", "nobody"},
 	MayBeRoot:  true,
@@ -72,6 +73,7 @@ var Program = server.Program{
 		if i.AtSocket() {
 			asked["port"], asked["unixsocket"], asked["unixsocketperm"] = "0", i.Endpoint(), "700"
 		}
+		replicates(i, asked)
 		if clustered(i) {
 			asked["cluster-enabled"], asked["cluster-port"], asked["cluster-announce-ip"] = "yes", strconv.Itoa(i.PeerPort), i.Host
 		}
@@ -83,16 +85,27 @@ var Program = server.Program{
 	},
 	// The password is no argument: the process list shows those.
 	Prepare: func(_ context.Context, i *server.Instance) error {
+		if clustered(i) && i.Replicas > 0 {
+			return fmt.Errorf("replicas are of one server, and none of a cluster's nodes: %w", store.ErrRefused)
+		}
 		if err := refuseTLS(i); err != nil || i.Guard.Credentials == "" {
 			return err
 		}
-		return os.WriteFile(filepath.Join(i.Directory, passwordFile), []byte("requirepass "+i.Guard.Password+"\n"), 0o600)
+		text := "requirepass " + i.Guard.Password + "\n"
+		if i.Primary != nil {
+			text += "masterauth " + i.Guard.Password + "\n"
+		}
+		return os.WriteFile(filepath.Join(i.Directory, passwordFile), []byte(text), 0o600)
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
 		if i.Guard.Credentials != "" {
 			arguments = append(arguments, passwordFile)
 		}
 		for _, name := range slices.Sorted(maps.Keys(i.Asked)) {
+			if name == replicaOf {
+				arguments = append(append(arguments, "--"+name), strings.Fields(i.Asked[name])...)
+				continue
+			}
 			arguments = append(arguments, "--"+name, i.Asked[name])
 		}
 		return arguments, nil
@@ -106,7 +119,10 @@ var Program = server.Program{
 			if err := c.Send(); err != nil {
 				return err
 			}
-			return c.status("PING", "PONG") // LOADING while it reads its log
+			if err := c.status("PING", "PONG"); err != nil || i.Primary == nil { // LOADING while it reads its log
+				return err
+			}
+			return following(c)
 		})
 		if err != nil || !clustered(i) {
 			return err

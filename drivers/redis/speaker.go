@@ -29,8 +29,8 @@ func (d *db) newSpeaker(endpoint string, pipeline int) *speaker {
 
 // Loop is of [store.Asynchronous].
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
-	if d.client != lean || d.slots != nil {
-		return nil, fmt.Errorf("redis: asynchronous handles are of client %s and one server: %w",
+	if d.client != lean || d.slots != nil || d.fromReplica {
+		return nil, fmt.Errorf("redis: asynchronous handles are of client %s and one server, the primary: %w",
 			lean, store.ErrRefused)
 	}
 	speakers := make([]wire.Speaker, lanes)

@@ -15,9 +15,11 @@ import (
 // Server says that Assay starts the store's server for each trial, and how.
 type Server struct {
 	Program  string            `json:"program,omitempty"`  // its binary, by its path or by a name in PATH; "": the driver's
+	Image    string            `json:"image,omitempty"`    // of a container, in which the server runs; Program is then in it
 	Build    *Build            `json:"build,omitempty"`    // of which its binary is built, in place of Program; nil: it is not
 	Built    *Built            `json:"-"`                  // what was built of it on this machine; nil: nothing yet
 	Count    int               `json:"count,omitempty"`    // of servers that make the store; 0: one
+	Replicas int               `json:"replicas,omitempty"` // further servers, each a replica of the first
 	Options  map[string]string `json:"options,omitempty"`  // of those that the program declares, only those that the file sets
 	Settings map[string]string `json:"settings,omitempty"` // by the program's own names
 	InMemory bool              `json:"in_memory,omitempty"`
@@ -47,8 +49,26 @@ type Built struct {
 	Commit string // its whole name
 }
 
-// Binary is the server's program that is named or was built; "": the driver's.
+// How what a server is started of is written where it is an image: image:valkey/valkey:8, and behind a bang its
+// program in that.
+const (
+	ImagePrefix  = "image:"
+	ImageProgram = "!"
+)
+
+// ImageBinary is an image as a binary is named.
+func ImageBinary(image, program string) string {
+	if program != "" {
+		program = ImageProgram + program
+	}
+	return ImagePrefix + image + program
+}
+
+// Binary is the server's program that is named or was built, or the image of its container; "": the driver's.
 func (s *Server) Binary() string {
+	if s.Image != "" {
+		return ImageBinary(s.Image, s.Program)
+	}
 	if s.Built != nil {
 		return s.Built.Path
 	}
@@ -73,7 +93,7 @@ func (s Store) Outlives() bool { return s.Description.Kind == store.Server && s.
 // Servers returns how many servers the store has; one where that is not said.
 func (s Store) Servers() int {
 	if s.Server != nil {
-		return max(s.Server.Count, 1)
+		return max(s.Server.Count, 1) + s.Server.Replicas
 	}
 	return max(len(s.Endpoints), 1)
 }
@@ -89,11 +109,17 @@ func (s Store) AllOptions() map[string]string {
 	if s.Server.Program != "" {
 		all[serverPrefix+programOption] = s.Server.Program
 	}
+	if s.Server.Image != "" {
+		all[serverPrefix+imageOption] = s.Server.Image
+	}
 	if s.Server.Build != nil {
 		all[serverPrefix+commitOption] = s.Server.Build.CommitText()
 	}
 	if s.Server.Count > 1 {
 		all[serverPrefix+countOption] = strconv.Itoa(s.Server.Count)
+	}
+	if s.Server.Replicas > 0 {
+		all[serverPrefix+replicasOption] = strconv.Itoa(s.Server.Replicas)
 	}
 	for _, of := range []map[string]string{s.Server.Options, s.Server.Settings} {
 		for name, value := range of {
@@ -124,7 +150,8 @@ func (s Store) OptionsInForce() map[string]string {
 func (s Store) AllDeclared() []store.Option {
 	all := slices.Clone(s.Description.Options)
 	if s.Server != nil {
-		all = append(all, store.Option{Name: serverPrefix + countOption, Type: store.Int, Default: "1"})
+		all = append(all, store.Option{Name: serverPrefix + countOption, Type: store.Int, Default: "1"},
+			store.Option{Name: serverPrefix + replicasOption, Type: store.Int, Default: "0"})
 		for _, o := range s.Server.Declared {
 			o.Name = serverPrefix + o.Name
 			all = append(all, o)
@@ -134,10 +161,12 @@ func (s Store) AllDeclared() []store.Option {
 }
 
 const (
-	serverPrefix  = "server."
-	programOption = "program" // stands there where one is named
-	commitOption  = "commit"  // stands there where it is built
-	countOption   = "count"   // stands among the server's options where there are several
+	serverPrefix   = "server."
+	programOption  = "program"  // stands there where one is named
+	imageOption    = "image"    // likewise
+	commitOption   = "commit"   // stands there where it is built
+	countOption    = "count"    // stands among the server's options where there are several
+	replicasOption = "replicas" // stands there where there are some
 )
 
 // Remote returns the endpoints of an experiment that are not of loopback: servers of other
@@ -185,10 +214,11 @@ type Program struct {
 	Makes      []string // what that makes
 	AnySetting bool     // it takes settings by its own names
 	InMemory   bool     // it keeps nothing in files
+	Linked     bool     // it is a part of Assay
 	// clients of so many servers connect to the addresses that these tell them; nil: they don't
 	Roams func(count int) bool
-	Check func(count int) error     // why so many can't be started as one store
-	Find  func(binary string) error // why it, or the binary that is named, is not on this machine
+	Check func(count, replicas int) error // why so many can't be started as one store
+	Find  func(binary string) error       // why it, or the binary that is named, is not on this machine
 
 	// Tell asks it, or the binary that is named, what it is: "valkey", "9.1.2".
 	Tell func(binary string) (product, version string, err error)

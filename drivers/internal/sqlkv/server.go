@@ -56,9 +56,10 @@ type Server struct {
 	placed string
 }
 
-// Configure takes what is asked for of a server. placed is the option that names its place.
-func (s *Server) Configure(driver, placed string, c store.Config) error {
-	if len(c.Endpoints) != 1 {
+// Configure takes what is asked for of a server. placed is the option that names its place. The driver may
+// take the endpoints of replicas behind that of the server.
+func (s *Server) Configure(driver, placed string, c store.Config, replicas bool) error {
+	if len(c.Endpoints) == 0 || !replicas && len(c.Endpoints) > 1 {
 		return fmt.Errorf("%s: expected one endpoint, got %d: %w", driver, len(c.Endpoints), store.ErrRefused)
 	}
 	s.placed, s.Place = placed, c.Options.String(placed)

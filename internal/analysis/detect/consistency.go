@@ -57,8 +57,9 @@ func detectInconsistent(run *record.Run, _ []*facts.Table) (found []finding.Find
 			return
 		}
 		if p.Eventual {
+			after, _ := h.Staleness.CurrentAfter()
 			see(finding.InconsistencyParams{Code: finding.FindEventual, Count: h.Stale + h.Vanished, Of: h.Reads,
-				LateNS: h.LateP50NS, LateMaxNS: h.LateMaxNS})
+				LateNS: h.LateP50NS, LateMaxNS: h.LateMaxNS, CurrentAfterNS: after})
 		}
 		if u := h.Updates; u != nil {
 			see(finding.InconsistencyParams{Code: finding.FindUpdates, Count: u.Lost, Of: u.Done, Items: u.ItemsLost})
@@ -69,13 +70,19 @@ func detectInconsistent(run *record.Run, _ []*facts.Table) (found []finding.Find
 		see(finding.InconsistencyParams{Code: finding.FindCameLater, Count: h.CameLater})
 	})
 	return s.findings(run, func(at sighting, seen *sighted[finding.InconsistencyParams]) finding.Parameters {
-		all := finding.InconsistencyParams{Code: at.code, At: seen.at}
+		all, current := finding.InconsistencyParams{Code: at.code, At: seen.at}, true
 		for _, one := range seen.facts {
 			all.Count, all.Of, all.Items = all.Count+one.Count, all.Of+one.Of, all.Items+one.Items
+			if all.CurrentAfterNS = max(all.CurrentAfterNS, one.CurrentAfterNS); one.CurrentAfterNS == 0 {
+				current = false
+			}
 			all.LateNS, all.LateMaxNS = max(all.LateNS, one.LateNS), max(all.LateMaxNS, one.LateMaxNS)
 		}
 		if all.Count == 0 {
 			return nil
+		}
+		if !current { // in one of the phases nothing is known of when
+			all.CurrentAfterNS = 0
 		}
 		return shared(all)
 	})

@@ -16,6 +16,7 @@
 //	latency_means.go, neighbours.go            means over blocks, and which store ran before
 //	capacity.go, choice.go, overtime.go, replay.go        searches, rates over time, recorded traffic
 //	nodes.go, network.go                       several servers, and the way to them
+//	staleness.go                               how late a store was that may answer with an older value
 //	server_faults.go, plans.go                 their faults, how queries are answered
 //	checked.go, to_detect.go                   what was verified, and how many blocks a difference needs
 //

@@ -41,6 +41,8 @@ type Figures struct {
 
 	OldReads *float64 `json:"old_reads,omitempty"` // of a store that is eventual: share of sampled reads that returned an overwritten value, or nothing yet
 
+	Staleness *Staleness `json:"staleness,omitempty"` // of such a store
+
 	LogicalBytes       *float64 `json:"logical_bytes"`
 	DiskBytes          *float64 `json:"disk_bytes"`
 	HostWriteBytes     *float64 `json:"host_write_bytes"`

@@ -225,7 +225,7 @@ func (r *Row) sum(t *Table) {
 	r.Expired, r.LatestNS = expiredOf(phases)
 	r.HitRatio, r.LostUpdates = hitRatioOf(phases), lostUpdatesOf(phases)
 	if t.Eventual && r.Role != plan.Ceiling {
-		r.OldReads = oldReadsOf(phases)
+		r.OldReads, r.Staleness = oldReadsOf(phases), stalenessOf(phases)
 	}
 	r.Checked, r.Milestones, r.StartsApartNS = checkedOf(phases), milestonesOf(phases), startsApartOf(phases)
 	r.Plans, r.Nodes, r.OverTime = r.plansOf(t), r.nodesOf(t), r.overTime(t.Work)

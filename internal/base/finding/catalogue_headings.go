@@ -80,6 +80,10 @@ var _ = register(
 	Entry{Example: ColumnExpired, Says: `On time`, Unit: `of reads after a TTL`, Short: `expired on time`},
 	Entry{Example: ColumnLatest, Says: `Latest`, Unit: `after a TTL`, Short: `latest after a TTL`},
 	Entry{Example: ColumnOldReads, Says: `Old reads`, Unit: `of sampled reads`},
+	Entry{Example: ColumnStaleMedian, Says: `How late`, Unit: `old reads, median`, Short: `old by (median)`},
+	Entry{Example: ColumnStaleP99, Says: `How late`, Unit: `old reads, p99`, Short: `old by (p99)`},
+	Entry{Example: ColumnStaleMax, Says: `How late`, Unit: `old reads, at most`, Short: `old by (max)`},
+	Entry{Example: ColumnCurrentAfter, Says: `Current after`, Unit: `99 % of reads`, Short: `current after`},
 	Entry{Example: ColumnLostUpdates, Says: `Lost updates`, Unit: `of updates`},
 	Entry{Example: ColumnLossFound, Says: `Finds a loss`, Unit: `of 1 in … writes`, Short: `finds a loss of 1 in`},
 	Entry{Example: ColumnStarts, Says: `Starts`, Unit: `of processes, apart`, Short: `starts apart`},
@@ -122,6 +126,11 @@ var _ = register(
 	Entry{Example: ColumnNodeConnections, Says: `Connections`, Unit: `at most`, Short: `connections`},
 	Entry{Example: ColumnNodeRead, Says: `Read`, Unit: `per s`, Short: `read/s`},
 	Entry{Example: ColumnNodeWritten, Says: `Written`, Unit: `per s`, Short: `written/s`},
+
+	// Of reads that may be old.
+	Entry{Example: ColumnSinceWrite, Says: `Since the write`, Short: `since the write`},
+	Entry{Example: ColumnAgeReads, Says: `Reads`, Unit: `sampled`, Short: `reads`},
+	Entry{Example: ColumnAgeOld, Says: `Old`, Unit: `of these`, Short: `old`},
 )
 
 // The units of rates.
@@ -199,6 +208,10 @@ const (
 	ColumnExpired        Bare = "column expired"
 	ColumnLatest         Bare = "column latest"
 	ColumnOldReads       Bare = "column old-reads"
+	ColumnStaleMedian    Bare = "column stale-median"
+	ColumnStaleP99       Bare = "column stale-p99"
+	ColumnStaleMax       Bare = "column stale-max"
+	ColumnCurrentAfter   Bare = "column current-after"
 	ColumnLostUpdates    Bare = "column lost-updates"
 	ColumnLossFound      Bare = "column loss-found"
 	ColumnStarts         Bare = "column starts"
@@ -236,6 +249,10 @@ const (
 	ColumnNodeConnections Bare = "column node-connections"
 	ColumnNodeRead        Bare = "column node-read"
 	ColumnNodeWritten     Bare = "column node-written"
+
+	ColumnSinceWrite Bare = "column since-write"
+	ColumnAgeReads   Bare = "column age-reads"
+	ColumnAgeOld     Bare = "column age-old"
 )
 
 // RateColumnParams are of a column of rates, in the unit of its table.

@@ -43,8 +43,9 @@ var _ = register(
 		Remedy: suspectStore},
 
 	Entry{Example: InconsistencyParams{Code: FindEventual, At: At{"replica", "mixed (D1)"}, Count: 412, Of: 9000, LateNS: 4e6,
-		LateMaxNS: 9e7}, Severity: Notice,
-		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, {{latency .late_ns}} late at the median and up to {{latency .late_max_ns}}. This consistency level allows it.`,
+		LateMaxNS: 9e7, CurrentAfterNS: 1e7}, Severity: Notice,
+		Also: []Parameters{InconsistencyParams{Code: FindEventual, At: At{"replica", "mixed (D1)"}, Count: 412, Of: 9000, LateNS: 4e6, LateMaxNS: 9e7}},
+		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, {{latency .late_ns}} late at the median and up to {{latency .late_max_ns}}. {{if .current_after_ns}}From {{latency .current_after_ns}} after a write on, 99 % of reads were current.{{else}}This consistency level allows it.{{end}}`,
 		Many: `{{list .Arms}} returned overwritten values in {{list .Places}}, up to {{latency .max_late_max_ns}} late. This consistency level allows it.`},
 	Entry{Example: InconsistencyParams{Code: FindMissed, At: At{"replica", "mixed (D1)"}, Count: 10, Of: 90000}, Severity: Notice,
 		Says: `{{.arm}} did not find a stored record in {{count .count}} of {{plural .of "operation" ""}} in {{.place}}. This consistency level allows it. The final check finds permanent losses.`,

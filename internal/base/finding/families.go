@@ -121,6 +121,7 @@ type InconsistencyParams struct {
 	Of, Items         uint64 `param:"omitempty"`
 	Share             *float64
 	LateNS, LateMaxNS int64 `param:"omitempty"`
+	CurrentAfterNS    int64 `param:"omitempty"` // after a write, from when on 99 % of reads are current
 }
 
 func (p InconsistencyParams) code() Code { return p.Code }

@@ -30,6 +30,7 @@ const (
 	Data      = "data"      // a trial's data directory
 	Keys      = "keys"      // of a trial, on a server that somebody else has started; Path is the run directory
 	Server    = "server"    // the processes that have a directory open which was given to a server
+	Container = "container" // that a server runs in; Path is the runtime's program, By the container's name
 	Rig       = "rig"       // the directory of a power-cut rig: what is mounted below it
 	Temporary = "temporary" // a file or a directory with all that is in it
 	Worktree  = "worktree"  // a checkout in a temporary directory; By is the repository that has it registered

@@ -7,7 +7,8 @@
 //  3. register.go  whether any order of the operations explains the key: zones in linear time (Gibbons
 //     and Korach, SIAM J. Comput. 26, 1997), and a search where values are not unique
 //  4. lineage.go   updates whose ancestors are missing
-//  5. coverage.go  how many writes were checked, and which rate of loss would have been found
+//  5. staleness.go how old what reads returned was, where a store may answer with what was
+//  6. coverage.go  how many writes were checked, and which rate of loss would have been found
 //
 // An operation took effect at some moment from its begin to its end. Its recorded begin is the end
 // of the thread's operation before it, which is earlier than the call: no store is accused for
@@ -25,6 +26,7 @@ import (
 	"math"
 	"slices"
 
+	"assay/internal/base/histogram"
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
 	"assay/internal/experiment/trace"
@@ -50,6 +52,8 @@ type Consistency struct {
 	Stale     uint64 `json:"stale_reads"`
 	LateP50NS int64  `json:"stale_p50_ns,omitempty"` // after the overwrite was acknowledged
 	LateMaxNS int64  `json:"stale_max_ns,omitempty"`
+	// Staleness is told of stores that may answer with an older value.
+	Staleness *Staleness `json:"staleness,omitempty"`
 
 	LostUpdates uint64 `json:"lost_updates"`        // conditional writes that succeeded on a version another had replaced
 	Vanished    uint64 `json:"reads_of_nothing"`    // reads that found nothing after an acknowledged write, with no delete
@@ -116,11 +120,13 @@ type key struct {
 func Check(h *audit.History) *Consistency {
 	c, left := &Consistency{}, searchMax
 	var lateness []int64
+	var reads ages
 	for _, events := range byKey(h.Events) {
 		slices.SortStableFunc(events, func(a, b audit.HistoryEvent) int { return cmp.Compare(a.BeginNS, b.BeginNS) })
 		c.Keys++
 		k := newKey(h.Number, clocksOf(h), events, untilOf(h))
-		late, told := k.check(h, c)
+		reads.begin(k)
+		late, told := k.check(h, c, &reads)
 		lateness = append(lateness, late...)
 		all := k.forEveryone()
 		all.cover(c)
@@ -137,7 +143,13 @@ func Check(h *audit.History) *Consistency {
 			c.Unordered++
 		}
 	}
+	c.Staleness = &Staleness{Ages: reads.told()}
 	if len(lateness) > 0 {
+		c.Staleness.LateNS = histogram.New()
+		for _, late := range lateness {
+			c.Staleness.LateNS.Record(uint64(late))
+		}
+		c.Staleness.LateNS.Pack()
 		slices.Sort(lateness)
 		c.LateP50NS, c.LateMaxNS = lateness[len(lateness)/2], lateness[len(lateness)-1]
 	}
@@ -236,7 +248,7 @@ func newKey(number int, clocks clocks, events []audit.HistoryEvent, untilNS int6
 
 // check counts the anomalies of a key and returns how late its stale reads were, in ns. told says if
 // what it counted breaks the register.
-func (k *key) check(h *audit.History, c *Consistency) (lateness []int64, told bool) {
+func (k *key) check(h *audit.History, c *Consistency, reads *ages) (lateness []int64, told bool) {
 	example := func(kind string, e audit.HistoryEvent, late int64) {
 		if len(c.Examples) < examplesMax {
 			c.Examples = append(c.Examples, Example{kind, e.Index, e.Thread, e.BeginNS, late})
@@ -260,7 +272,11 @@ func (k *key) check(h *audit.History, c *Consistency) (lateness []int64, told bo
 		if e.Read == counters.ObservedMiss {
 			c.Reads++
 			// later, a delete that is not recorded may have come
-			if !k.deletes && (!h.Deletes || e.EndNS < k.untilNS) && k.present(&e) {
+			vanished := !k.deletes && (!h.Deletes || e.EndNS < k.untilNS) && k.present(&e)
+			if !k.deletes && !h.Deletes {
+				reads.count(&e, vanished)
+			}
+			if vanished {
 				c.Vanished++
 				told = true
 				example("vanished", e, 0)
@@ -288,7 +304,9 @@ func (k *key) check(h *audit.History, c *Consistency) (lateness []int64, told bo
 			w.outcome = counters.OK // counted once
 			example("later", e, 0)
 		}
-		if late := k.late(w, &e); late > 0 {
+		late := k.late(w, &e)
+		reads.count(&e, late > 0)
+		if late > 0 {
 			c.Stale++
 			told = true
 			lateness = append(lateness, late)

@@ -316,6 +316,7 @@ func sumHistories(a, b *History) *History {
 		b.Keys), a.Reads+b.Reads, a.Writes+b.Writes, a.Covered+b.Covered
 	sum.Stale, sum.LateMaxNS, sum.LateP50NS = a.Stale+b.Stale, max(a.LateMaxNS, b.LateMaxNS), max(a.LateP50NS,
 		b.LateP50NS)
+	sum.Staleness = a.Staleness.With(b.Staleness)
 	sum.LostUpdates, sum.Vanished, sum.Ghosts = a.LostUpdates+b.LostUpdates, a.Vanished+b.Vanished, a.Ghosts+b.Ghosts
 	sum.FailedReads, sum.CameLater = a.FailedReads+b.FailedReads, a.CameLater+b.CameLater
 	sum.Unordered, sum.Undecided = a.Unordered+b.Unordered, a.Undecided+b.Undecided

@@ -21,6 +21,7 @@ type ServerMember struct {
 	Endpoint     string            `json:"endpoint"`
 	Settings     map[string]string `json:"settings,omitempty"` // as it told them once it answered
 	StartSeconds float64           `json:"start_seconds"`      // from its start until it answered
+	Replica      bool              `json:"replica,omitempty"`  // it follows the first
 }
 
 // Settings are those that the servers told: a value that is not the same in all is listed for each,

@@ -33,6 +33,10 @@ func refuseServer(t *Target) string {
 		return fmt.Sprintf("is a server that somebody else has started: Assay cuts off what it starts itself (%s@start)", t.Store.Driver)
 	case !t.Store.KeepsFiles():
 		return "keeps nothing in files: a cut leaves nothing of it"
+	case t.Store.Server.Image != "":
+		return "runs in a container, whose processes are its runtime's: leave server.image out"
+	case t.Store.Server.Replicas > 0:
+		return "has replicas, which no cut waits for: leave server.replicas out"
 	}
 	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/execution/child"
 	"assay/internal/execution/powercut"
+	"assay/internal/execution/server"
 )
 
 // Cleaned is what a cleaning did.
@@ -102,14 +103,16 @@ func (c *Cleaned) cleanKeys(ctx context.Context, note *owned.Note, which LeftKey
 const cleanPatience = time.Minute
 
 // cleanOrder puts what stands in something else before it.
-var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3, owned.Data: 4,
-	owned.Worktree: 5, owned.Temporary: 6, owned.Run: 7}
+var cleanOrder = map[string]int{owned.Container: 0, owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3,
+	owned.Data: 4, owned.Worktree: 5, owned.Temporary: 6, owned.Run: 7}
 
 func clean(t owned.Thing) error {
 	switch t.Kind {
 	case owned.Server:
 		_, err := child.EndLeftIn(t.Path)
 		return err
+	case owned.Container:
+		return server.RemoveContainer(t)
 	case owned.Mount:
 		return host.QuotaMount{By: t.By, Directory: t.Path}.Unmount()
 	case owned.Rig:

@@ -16,19 +16,22 @@ import (
 type eventually struct {
 	name          string
 	hides, within time.Duration
+	unpromised    bool // it may show old values, and does not say for how long
 }
 
 // A store that keeps its promise, and one that shows old values for longer than it says.
 var eventualStores = []store.Driver{
-	eventually{"eventual", 400 * time.Millisecond, 500 * time.Millisecond},
-	eventually{"more-than-eventual", time.Hour, 500 * time.Millisecond},
-	eventually{"silently-eventual", 400 * time.Millisecond, 0},
+	eventually{"eventual", 400 * time.Millisecond, 500 * time.Millisecond, false},
+	eventually{"more-than-eventual", time.Hour, 500 * time.Millisecond, false},
+	eventually{"silently-eventual", 400 * time.Millisecond, 0, false},
+	eventually{"late-replica", 1500 * time.Millisecond, 0, true},
+	eventually{"stopped-replica", time.Hour, 0, true},
 }
 
 func (d eventually) Describe() store.Description {
 	return store.Description{Name: d.name, Summary: "shows overwrites late", Licence: "NONE", Kind: store.Memory, HandlesShareable: true,
 		Durability: []store.DurabilityClaim{{Class: store.D0, How: "keeps nothing"}},
-		Eventual:   d.within > 0, EventualWithinNS: int64(d.within)}
+		Eventual:   d.within > 0 || d.unpromised, EventualWithinNS: int64(d.within)}
 }
 
 func (d eventually) Open(context.Context, store.Config) (store.Store, error) {
@@ -89,14 +92,15 @@ func (h eventualHandle) Close() error { return nil }
 // promise is not accused, and one that shows old values for longer is.
 //
 // Fault (values): a store shows old values for longer than it promises; one that keeps its promise
-// of 500 ms beside it
-// Assay: the final check waits for as long as is promised: marked `stale-values` (`readback`); the
-// other is not accused
+// of 500 ms beside it. A replica that is 1.5 s late, and one that follows no more, promise nothing
+// Assay: the final check waits for as long as is promised, and otherwise reads old values again for 15 s:
+// marked `stale-values` (`readback`); those that come in time are not accused
 func TestFinalCheckWaitsForWhatIsPromised(t *testing.T) {
 	t.Parallel()
 	for driver, expected := range map[string][]finding.Code{
 		"eventual": nil, "more-than-eventual": {finding.MarkReadbackStale},
 		"silently-eventual": {finding.MarkStaleReads},
+		"late-replica":      nil, "stopped-replica": {finding.MarkReadbackStale},
 	} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
@@ -119,6 +123,13 @@ step_timeout: 300s
 			trial := trialOf(t, directory, driver)
 			if trial.Error != "" || trial.Final == nil || trial.Final.Records == 0 {
 				t.Fatalf("error %q, final check %+v", trial.Error, trial.Final)
+			}
+			s := trial.Phases[len(trial.Phases)-1].History.Staleness
+			switch {
+			case s == nil != (driver == "silently-eventual"):
+				t.Errorf("its staleness is %+v", s)
+			case driver == "eventual" && (s.LateNS == nil || s.LateNS.Quantile(1) > 405e6 || len(s.Ages) == 0):
+				t.Errorf("it is 400 ms late at most, and is told to be so: %+v", s)
 			}
 			var marked []finding.Code
 			for _, m := range trial.CountedMarks() {

@@ -46,6 +46,9 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	}
 	expected := audit.Expect(t.past.phases, indexes)
 	lives(expected)
+	if err := t.readOldAgain(ctx, indexes, observed, expected); err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
 	counts, err := expected.Check(observed)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
@@ -123,6 +126,48 @@ func (t *trial) readAgain(ctx context.Context, indexes []uint64, back *readBack)
 	for i, seen := range again.observed {
 		if seen != counters.ObservedNotRead {
 			back.observed[at[i]] = seen
+		}
+	}
+	return nil
+}
+
+// oldWaits are how long a store that may answer with older values, and does not say for how long, has to
+// answer with the last ones: a replica that is seconds behind comes in time, and one that has stopped does
+// not.
+var oldWaits = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+
+// readOldAgain reads again, a while later, what such a store answered with an older value, or not at all.
+func (t *trial) readOldAgain(ctx context.Context, indexes, observed []uint64, expected *audit.Expectation) error {
+	if !t.eventual || t.store.Description.EventualWithinNS > 0 {
+		return nil
+	}
+	for _, wait := range oldWaits {
+		var old []uint64
+		var at []int
+		for i, seen := range observed {
+			if judged := expected.Judge(i, seen); judged == audit.Lost || judged == audit.Stale {
+				old, at = append(old, indexes[i]), append(at, i)
+			}
+		}
+		number := removeNumber - 1 - t.readBacks
+		if len(old) == 0 || number <= t.numbers() {
+			return nil
+		}
+		t.run.view.Message(fmt.Sprintf("%d records are old or not there yet: waiting %v for them", len(old), wait))
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		again, err := t.readBack(ctx, old, record.FinalCheckPhase, number)
+		if err != nil {
+			return err
+		}
+		t.readBacks++
+		for i, seen := range again.observed {
+			if seen != counters.ObservedNotRead {
+				observed[at[i]] = seen
+			}
 		}
 	}
 	return nil

@@ -57,10 +57,13 @@ func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, num
 	return runReadBack(ctx, in)
 }
 
-// historyOf is what the sample showed.
-func historyOf(h *audit.History) *record.History {
+// historyOf is what the sample showed of a store that may answer with an older value, or may not.
+func historyOf(h *audit.History, eventual bool) *record.History {
 	r := &record.History{Sample: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped,
 		ClockErrorNS: h.ErrorNS(), Consistency: *history.Check(h), Fills: h.Fills()}
+	if !eventual { // an old value is a fault of it, and told one by one
+		r.Staleness = nil
+	}
 	complete := int64(math.MaxInt64)
 	for _, until := range h.UntilNS {
 		complete = min(complete, until)

@@ -120,7 +120,7 @@ func (p serverPrograms) identify(ctx context.Context, program server.Program) (i
 		return is, err
 	}
 	is.product, is.version = told.Product, told.Version
-	is.sha256, err = digests.File(is.binary)
+	is.sha256, err = program.Digest(is.binary, digests.File)
 	return is, err
 }
 

@@ -177,7 +177,7 @@ func (p *phase) done(r *record.Phase) audit.Phase {
 			p.cell.Pipeline)
 		p.workers.onOneClock(done.History, r.ElapsedNS)
 		if p.know.answers { // a store that keeps nothing: no order explains its answers
-			r.History = historyOf(done.History)
+			r.History = historyOf(done.History, p.eventual)
 		}
 	}
 	return done

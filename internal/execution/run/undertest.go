@@ -35,7 +35,7 @@ type underTest struct {
 // store's own. It returns what the servers say of themselves.
 func (u *underTest) start(ctx context.Context, program server.Program, request server.Request) (*record.Server, error) {
 	asked := u.store.Server
-	request.Class, request.Count = u.cell.Durability, asked.Count
+	request.Class, request.Count, request.Replicas = u.cell.Durability, asked.Count, asked.Replicas
 	request.Options, request.Each, request.Settings = asked.Options, asked.Each, asked.Settings
 	group, err := server.StartGroup(ctx, program, request)
 	if err != nil {
@@ -99,7 +99,7 @@ func serverStarted(g *server.Group) *record.Server {
 	s := &record.Server{Binary: first.Binary, Product: first.Product, Version: first.Version, Options: first.Options}
 	for _, i := range g.Members {
 		s.Members = append(s.Members, record.ServerMember{
-			Endpoint: i.Endpoint(), Settings: i.Settings, StartSeconds: i.Took.Seconds()})
+			Endpoint: i.Endpoint(), Settings: i.Settings, StartSeconds: i.Took.Seconds(), Replica: i.Primary != nil})
 	}
 	return s
 }

@@ -31,6 +31,10 @@ func (p *Program) Find() (binary string, err error) {
 	if p.Linked {
 		return os.Executable()
 	}
+	if _, is := p.ofImage(); is {
+		_, err := findRuntime()
+		return p.named, err
+	}
 	if p.named != "" && strings.ContainsRune(p.named, '/') {
 		if !executable(p.named) {
 			return "", p.whyNamedIsNone()
@@ -112,13 +116,16 @@ func (p *Program) All() (binaries []string) {
 	return binaries
 }
 
-// By returns the program with a binary that somebody names, by its path or by a name in PATH; "": with
-// its own. What is installed under another name is then never started in its place.
+// By returns the program with a binary that somebody names, by its path, by a name in PATH or by the image
+// that has it; "": with its own. What is installed under another name is then never started in its place.
 func (p Program) By(binary string) Program {
 	if binary == "" {
 		return p
 	}
-	p.named, p.Binaries, p.Needs = binary, []string{binary}, nil
+	p.named, p.Binaries, p.Needs = binary, append([]string{binary}, p.Binaries...), nil
+	if !strings.HasPrefix(binary, experiment.ImagePrefix) {
+		p.Binaries = p.Binaries[:1]
+	}
 	return p
 }
 
@@ -202,11 +209,16 @@ func (p *Program) Tell(ctx context.Context, binary string) (told Told, err error
 	if len(arguments) == 0 {
 		arguments = []string{"--version"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionPatience)
-	defer cancel()
-	command := exec.CommandContext(ctx, binary, arguments...)
-	command.WaitDelay = time.Second
-	printed, err := bounded.Output(command)
+	var printed []byte
+	if of, is := p.ofImage(); is {
+		printed, err = of.version(arguments)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, versionPatience)
+		defer cancel()
+		command := exec.CommandContext(ctx, binary, arguments...)
+		command.WaitDelay = time.Second
+		printed, err = bounded.Output(command)
+	}
 	if err != nil {
 		return told, fmt.Errorf("asking %s for its version: %w%s", binary, err, lastPrinted(printed))
 	}

@@ -15,18 +15,25 @@ import (
 	"assay/store"
 )
 
-// Group is the servers of one store, in the order of its endpoints.
+// Group is the servers of one store, in the order of its endpoints: replicas come last.
 type Group struct {
 	Members []*Instance
 }
 
-// Check is an error if the program can't be started so many times as one store.
-func (p *Program) Check(count int) error {
+// Check is an error if the program can't be started so many times as one store, or with so many
+// replicas.
+func (p *Program) Check(count, replicas int) error {
 	switch {
 	case count < 1 || count > experiment.ServersMax:
 		return fmt.Errorf("expected from 1 to %d servers, got %d", experiment.ServersMax, count)
 	case count > 1 && p.Several == "":
 		return fmt.Errorf("several servers of %s can't be started as one store", p.Driver)
+	case replicas < 0 || count+replicas > experiment.ServersMax:
+		return fmt.Errorf("expected at most %d servers, replicas among them, got %d", experiment.ServersMax, count+replicas)
+	case replicas > 0 && !p.Replicates:
+		return fmt.Errorf("Assay does not start replicas of %s", p.Driver)
+	case replicas > 0 && count > 1:
+		return fmt.Errorf("replicas are of one server: expected count or replicas, not both")
 	}
 	return nil
 }
@@ -35,7 +42,7 @@ func (p *Program) Check(count int) error {
 // where it fails.
 func StartGroup(ctx context.Context, p Program, r Request) (*Group, error) {
 	r.Count = max(r.Count, 1)
-	if err := p.Check(r.Count); err != nil {
+	if err := p.Check(r.Count, r.Replicas); err != nil {
 		return nil, fmt.Errorf("starting %s: %w: %w", p.Driver, err, store.ErrRefused)
 	}
 	first := Instance{Program: &p, cpus: r.CPUs}
@@ -74,11 +81,11 @@ func StartGroup(ctx context.Context, p Program, r Request) (*Group, error) {
 
 // startMembers is one try. like has what all members have in common.
 func startMembers(ctx context.Context, like Instance, r Request) (*Group, error) {
-	g := new(Group)
+	g, all := new(Group), r.Count+r.Replicas
 	for n, host := range r.hosts(like.Program) {
 		i := like
-		i.Host, i.label, i.Directory = host, like.Program.Driver, filepath.Join(r.Directory, DirectoryName(n, r.Count))
-		if r.Count > 1 {
+		i.Host, i.label, i.Directory = host, like.Program.Driver, filepath.Join(r.Directory, DirectoryName(n, all))
+		if all > 1 {
 			i.label += "-" + strconv.Itoa(n+1)
 		}
 		if place, own := r.Places[n]; own {
@@ -92,14 +99,17 @@ func startMembers(ctx context.Context, like Instance, r Request) (*Group, error)
 			maps.Copy(own, r.Each[n])
 			var err error
 			if i.Options, err = like.Program.resolve(r.Class, own); err != nil {
-				return nil, errors.Join(fmt.Errorf("server %d of %d: %w", n+1, r.Count, err), g.each((*Instance).kill))
+				return nil, errors.Join(fmt.Errorf("server %d of %d: %w", n+1, all, err), g.each((*Instance).kill))
 			}
 		}
 		i.output, i.life = &output{log: r.Log, name: i.label}, new(life)
-		i.Peers, i.Count = append([]*Instance(nil), g.Members...), r.Count
+		i.Peers, i.Count, i.Replicas = append([]*Instance(nil), g.Members...), r.Count, r.Replicas
+		if n >= r.Count {
+			i.Primary = g.Members[0]
+		}
 		if err := i.start(ctx, r); err != nil {
-			if r.Count > 1 {
-				err = fmt.Errorf("server %d of %d: %w", n+1, r.Count, err)
+			if all > 1 {
+				err = fmt.Errorf("server %d of %d: %w", n+1, all, err)
 			}
 			return nil, errors.Join(err, g.each((*Instance).kill))
 		}
@@ -118,11 +128,11 @@ func DirectoryName(n, all int) string {
 
 // hosts returns the address of each server.
 func (r Request) hosts(p *Program) []string {
-	hosts := make([]string, r.Count)
+	hosts := make([]string, r.Count+r.Replicas)
 	address := net.ParseIP(Host).To4()
 	for n := range hosts {
 		hosts[n] = Host
-		if p.Several == Cluster {
+		if p.Several == Cluster && r.Replicas == 0 {
 			hosts[n] = net.IPv4(address[0], address[1], address[2], address[3]+byte(n)).String()
 		}
 	}

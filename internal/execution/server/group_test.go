@@ -89,6 +89,34 @@ func TestDeadServerOfAGroupIsNamed(t *testing.T) {
 	}
 }
 
+// Replicas come behind the server that they follow, at its address and ports of their own.
+func TestReplicasAreStarted(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for how, kept := range map[Several]bool{"": true, Cluster: true} {
+		p, r := several(honest, how), request(t)
+		p.Replicates, r.Replicas = kept, 2
+		g, err := StartGroup(context.Background(), p, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports := map[int]bool{}
+		for n, i := range g.Members {
+			ports[i.Port] = true
+			follows := i.Primary == g.Members[0]
+			if n == 0 != (i.Primary == nil) || n > 0 && !follows || i.Replicas != 2 || i.Count != 1 || i.Host != Host {
+				t.Errorf("%q: server %d at %s has the primary %v, %d replicas and %d beside it", how, n, i.Host, i.Primary, i.Replicas, i.Count)
+			}
+		}
+		if len(g.Members) != 3 || len(ports) != 3 {
+			t.Errorf("%q: they run at %v", how, g.Endpoints())
+		}
+		if err := g.Stop(long); err != nil {
+			t.Error(err)
+		}
+		expectNothingLeft(t, r.Directory)
+	}
+}
+
 // Whatever happens to one of them, the others are ended.
 func TestAGroupThatCantBeStartedLeavesNothing(t *testing.T) {
 	ill := func(change func(*Program, *Instance)) func(*Program) {
@@ -110,12 +138,16 @@ func TestAGroupThatCantBeStartedLeavesNothing(t *testing.T) {
 		"the third lies":         {ill(func(p *Program, _ *Instance) { p.Command = fake(liar).Command }), 3, "server 3 of 3: it was asked for"},
 		"it can't be several":    {func(p *Program) { p.Several = "" }, 3, "several servers of fake can't be started"},
 		"too many":               {func(*Program) {}, experiment.ServersMax + 1, "expected from 1 to 32 servers"},
+		"replicas of several":    {func(p *Program) { p.Replicates = true }, -3, "replicas are of one server"},
+		"it has no replicas":     {func(*Program) {}, -1, "Assay does not start replicas of fake"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			p, r := several(honest, Independent), request(t)
 			c.change(&p)
-			r.Count = c.count
+			if r.Count = c.count; c.count < 0 {
+				r.Count, r.Replicas = -c.count, 1
+			}
 			g, err := StartGroup(context.Background(), p, r)
 			if err == nil {
 				_ = g.Stop(0)

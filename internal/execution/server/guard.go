@@ -129,6 +129,8 @@ func (i *Instance) refuseSocket() error {
 		return nil
 	case i.Count > 1 && i.Program.Several == Cluster:
 		return fmt.Errorf("members of a cluster find each other by TCP, not at Unix sockets: %w", store.ErrRefused)
+	case i.Replicas > 0:
+		return fmt.Errorf("replicas find their primary by TCP, not at a Unix socket: %w", store.ErrRefused)
 	case i.asksFor(optionTLS):
 		return fmt.Errorf("a Unix socket has no TLS here: %w", store.ErrRefused)
 	case len(path) > socketBytesMax:

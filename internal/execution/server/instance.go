@@ -31,7 +31,9 @@ type Instance struct {
 	Port      int           // at Host
 	PeerPort  int           // at Host, if the program has one
 	Peers     []*Instance   // of the same store: those that were started before it, and answer
-	Count     int           // of servers that make the store, with itself
+	Count     int           // of servers that make the store, with itself, and without replicas
+	Replicas  int           // that follow the store's first server
+	Primary   *Instance     // whose replica it is; nil: it is none
 	Options   store.Options // of each declared option: the experiment's, the class's, or the default
 	Guard     Guard         // what Command makes it demand, if Program.Options has [GuardOptions]
 
@@ -63,6 +65,9 @@ type process struct {
 	*child.Child
 	exited chan struct{} // closed once it has ended and what it left was ended
 	err    error         // how; read once exited is closed
+
+	container *container // in which the server runs: the child is its runtime; nil: the child is the server
+	first     int        // the server's first process in a container; 0: there is none
 }
 
 // Endpoint returns HOST:PORT, or the absolute path of its Unix socket.
@@ -80,7 +85,13 @@ func (i *Instance) Endpoint() string {
 const socketName = "server.sock"
 
 // PID returns the number of the server's first process; its others are below it.
-func (i *Instance) PID() int { return i.life.now.Load().PID() }
+func (i *Instance) PID() int {
+	p := i.life.now.Load()
+	if p.first != 0 {
+		return p.first
+	}
+	return p.PID()
+}
 
 // ErrDied is wrapped by the errors that say that a server ended before it was asked to.
 var ErrDied = errors.New("the server died")
@@ -118,14 +129,21 @@ func (i *Instance) death(p *process) error {
 // directory. What it writes goes to the log.
 func (i *Instance) Run(ctx context.Context, program string, arguments ...string) error {
 	o := &output{log: i.output.log, name: i.label}
-	p, err := child.Start(i.command(o, program, arguments, nil), i.owner())
+	command, in, err := i.command(o, program, arguments, nil)
 	if err != nil {
 		return fmt.Errorf("running %s: %w", program, err)
+	}
+	p, err := child.Start(command, i.owner())
+	if err != nil {
+		return errors.Join(fmt.Errorf("running %s: %w", program, err), in.remove())
 	}
 	stop := context.AfterFunc(ctx, p.Kill)
 	_, err = p.Wait()
 	stop()
 	o.end()
+	if left := in.remove(); left != nil {
+		return errors.Join(err, left)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -140,8 +158,19 @@ func (i *Instance) owner() child.Options {
 }
 
 // command makes the command of a program of the server's. Its environment is not the user's:
-// settings of a server may stand there that no report would show.
-func (i *Instance) command(o *output, program string, arguments, environment []string) *exec.Cmd {
+// settings of a server may stand there that no report would show. Where the program is an image's, the
+// command is its runtime's, and in the container that it makes.
+func (i *Instance) command(o *output, program string, arguments, environment []string) (_ *exec.Cmd,
+	in *container, err error) {
+	in, contained, err := i.contained(program, arguments, environment)
+	if err != nil {
+		return nil, nil, err
+	}
+	if in != nil {
+		c := exec.Command(in.runtime, contained...)
+		c.Stdout, c.Stderr, c.WaitDelay = o, o, outputPatience
+		return c, in, nil
+	}
 	c := exec.Command(program, arguments...)
 	c.Stdout, c.Stderr = o, o
 	c.WaitDelay = outputPatience
@@ -151,7 +180,7 @@ func (i *Instance) command(o *output, program string, arguments, environment []s
 	}
 	c.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=" + c.Dir}, environment...)
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: i.user}
-	return c
+	return c, nil, nil
 }
 
 const (
@@ -167,9 +196,13 @@ func (i *Instance) run() error {
 		}
 	}
 	arguments, environment := i.Program.Command(i)
-	p, err := child.Start(i.command(i.output, i.Binary, arguments, environment), i.owner())
+	command, in, err := i.command(i.output, i.Binary, arguments, environment)
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", i.Binary, err)
+	}
+	p, err := child.Start(command, i.owner())
+	if err != nil {
+		return errors.Join(fmt.Errorf("starting %s: %w", i.Binary, err), in.remove())
 	}
 	if os.Geteuid() == 0 {
 		who := 0
@@ -178,13 +211,21 @@ func (i *Instance) run() error {
 		}
 		_, _ = fmt.Fprintf(i.output.log, "%s: process %d runs as user %d\n", i.label, p.PID(), who)
 	}
-	begun, output := &process{Child: p, exited: make(chan struct{})}, i.output
-	i.life.now.Store(begun)
+	begun, output := &process{Child: p, exited: make(chan struct{}), container: in}, i.output
 	go func() {
 		_, begun.err = p.Wait()
+		begun.err = errors.Join(begun.err, in.remove())
 		output.end()
 		close(begun.exited)
 	}()
+	if in != nil {
+		if begun.first, err = in.first(begun.exited); err != nil {
+			p.Kill()
+			<-begun.exited
+			return err
+		}
+	}
+	i.life.now.Store(begun)
 	return nil
 }
 
@@ -205,12 +246,21 @@ func (i *Instance) endBy(signal syscall.Signal, patience time.Duration) error {
 		return i.kill()
 	}
 	i.thaw()
-	i.life.now.Load().Signal(signal)
+	i.life.now.Load().signal(signal)
 	if i.endsWithin(patience) {
 		return i.kill() // what it may have left
 	}
 	err := fmt.Errorf("%s did not end within %v of %q, and was killed", i.label, patience, signal)
 	return errors.Join(err, i.kill())
+}
+
+// signal asks the server to end.
+func (p *process) signal(s syscall.Signal) {
+	if p.container == nil {
+		p.Signal(s)
+		return
+	}
+	_ = p.container.signal(s) // one that has ended has no container any more; one that does not end is killed
 }
 
 // kill ends the server at once. The error says what is left.

@@ -26,7 +26,7 @@ const (
 // choosePorts takes the ports of the store's first server where all members have the same, and
 // otherwise free ones. hosts are the addresses of the members.
 func (i *Instance) choosePorts(hosts []string) (err error) {
-	if i.Program.Several == Cluster && len(i.Peers) > 0 {
+	if i.Program.Several == Cluster && len(i.Peers) > 0 && i.Primary == nil {
 		i.Port, i.PeerPort = i.Peers[0].Port, i.Peers[0].PeerPort
 		return nil
 	}

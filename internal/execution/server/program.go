@@ -13,6 +13,7 @@
 //	output.go    what it writes
 //	proxy.go     [Proxy]: what stands between clients and a server; shape.go: what it does to what passes
 //	build.go     [Build]: a program of a commit of its source
+//	container.go a program in the image of a container
 //
 // A server has one owner: the process that called Start. It is ended with that process, however
 // that ends; what a kill leaves is found by its note (package owned) and ended by the next run.
@@ -32,6 +33,10 @@
 //   - One server is linked in: NATS's, which is a Go module. It is still a process of its own,
 //     started as any other (server.Program.Linked): its CPU time and memory are the server's and
 //     not Assay's, and a kill of it ends nothing else.
+//   - A container has the machine's network and its server's directory at the same path: what a server is
+//     asked for, and listens at, is then what it would be without one, and nothing stands between it and its
+//     clients. Its processes are this machine's, so that they are watched and killed as others are. The
+//     runtime's command is the child that is waited for.
 //   - Two signs tell whose a process is: a mark in its environment, and its server directory as
 //     descriptor 3. Servers that show a title in ps (Redis, PostgreSQL) overwrite the environment,
 //     and those that go into the background close standard output.
@@ -100,6 +105,9 @@ type Program struct {
 	Several Several
 	// Majority says that a [Cluster] (of more than one) serves all records while most of its members run.
 	Majority bool
+	// Replicates says that further servers can be replicas of the first, to read from: Prepare, Asked and
+	// Ready then do for one with an Instance.Primary what makes it follow that one.
+	Replicates bool
 	// PeerPort says that it also listens at Instance.PeerPort, where other members talk to it.
 	PeerPort bool
 

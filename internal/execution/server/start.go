@@ -37,6 +37,7 @@ type Request struct {
 	Patience time.Duration       // how long it may take until it answers
 	CPUs     []int               // that it may use; none: those of this process
 	Count    int                 // of servers that make one store; 0: one
+	Replicas int                 // further servers, each a replica of the first
 }
 
 // directoryName is the server's own directory in that of a request; of several, the number of each
@@ -75,6 +76,9 @@ func (i *Instance) start(ctx context.Context, r Request) (err error) {
 	}
 	if err := i.refuseSocket(); err != nil {
 		return err
+	}
+	if i.Replicas > 0 && i.Guard.Certificate != "" {
+		return fmt.Errorf("replicas are not started with tls: they would be clients of it, with certificates of their own: %w", store.ErrRefused)
 	}
 	i.Asked = maps.Clone(i.Program.Asked(i))
 	for name, value := range r.Settings {

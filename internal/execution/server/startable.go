@@ -13,7 +13,8 @@ func Startable(programs func(driver string) (Program, bool)) func(driver string)
 		p, known := programs(driver)
 		return experiment.Program{
 			Make: p.Builds.Make, Makes: p.Builds.Programs,
-			Options: p.Options, AnySetting: p.AnySetting, InMemory: p.InMemory, Roams: p.roams, Check: p.Check,
+			Options: p.Options, AnySetting: p.AnySetting, InMemory: p.InMemory, Linked: p.Linked,
+			Roams: p.roams, Check: p.Check,
 			Find: func(binary string) error {
 				named := p.By(binary)
 				if binary != "" && p.Linked {

@@ -86,7 +86,7 @@ func isURL(argument string) bool {
 }
 
 // armArgument is a store as a command line names it: DRIVER, DRIVER@start, DRIVER@start=PROGRAM,
-// DRIVER@git=DIRECTORY:COMMIT, DRIVER@HOST:PORT, DRIVER@/PATH/OF/SOCKET or a URL, each with
+// DRIVER@image=IMAGE, DRIVER@git=DIRECTORY:COMMIT, DRIVER@HOST:PORT, DRIVER@/PATH/OF/SOCKET or a URL, each with
 // [OPTION=VALUE,…] or ?OPTION=VALUE&… behind the driver or at the end.
 type armArgument struct {
 	typed, driver, name string
@@ -165,7 +165,12 @@ func (a *armArgument) takePlace(word, place string) error {
 		return nil
 	}
 	other := products[strings.ToLower(word)]
+	image, inImage := strings.CutPrefix(place, "image=")
 	switch {
+	case inImage && !imageReference.MatchString(image):
+		return fmt.Errorf("%s: expected the image of a container, such as %s@image=%s:8", a.typed, word, word)
+	case inImage:
+		a.start, a.program = true, experiment.ImageBinary(image, "")
 	case place == "start" && other.other && other.starts == "":
 		return fmt.Errorf("%s: Assay can't start %s\nstart it, and name it: %s@HOST:PORT", a.typed, word, word)
 	case place == "start":
@@ -337,6 +342,8 @@ func (a armArgument) yaml() string {
 		fields = append(fields, "server: {start: true, build: {git: "+yamlText(a.git, true)+", commit: "+yamlText(a.commit, true)+"}}")
 	case a.git != "":
 		fields = append(fields, "server: {start: true, build: {git: "+yamlText(a.git, true)+"}}")
+	case strings.HasPrefix(a.program, experiment.ImagePrefix):
+		fields = append(fields, "server: {start: true, image: "+yamlText(strings.TrimPrefix(a.program, experiment.ImagePrefix), true)+"}")
 	case a.program != "":
 		fields = append(fields, "server: {start: true, program: "+yamlText(a.program, true)+"}")
 	case a.start:

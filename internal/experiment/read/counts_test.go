@@ -67,6 +67,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"columns.proof":      {path: "values.columns", sets: []string{"stores=[sqlite]"}},
 		"columns.stamp":      {path: "stamps", sets: []string{"stores=[sqlite]"}},
 		"server.count":       {path: "stores"},
+		"server.replicas":    {path: "stores=[bbolt, {driver: memcached, server: {start: true, replicas: N}}]"},
 		"phases.batch":       {path: "phases.write.batch"},
 		"append.bytes":       {path: "phases.write={name: write, mix: {append: 1}, append: {bytes: N}, operations: 5}", sets: []string{"stores=[memory]", "durability=D0"}},
 		"append.parts":       {path: "phases.write={name: write, mix: {append: 1}, append: {parts: N}, operations: 5}", sets: []string{"stores=[memory]", "durability=D0"}},

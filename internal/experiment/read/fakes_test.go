@@ -37,8 +37,8 @@ func fakeDrivers() read.Drivers {
 		return store.Description{}, fmt.Errorf("not there")
 	}, OnJVM: func(driver string) bool { return driver == "whalin" },
 		JarsOf: func(coordinates string) (string, error) { return "/cache/" + coordinates, nil }, ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
-			return server.Program{Driver: driver, Several: server.Independent, Binaries: []string{os.Args[0]},
-				Packages: []string{driver}, Options: []store.Option{
+			return server.Program{Driver: driver, Several: server.Independent, Replicates: true,
+				Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
 					{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
 				}}, driver == "memcached" || driver == "whalin"
 		})}

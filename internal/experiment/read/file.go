@@ -80,8 +80,10 @@ type JavaFile struct {
 type ServerFile struct {
 	Start    StartForm         `yaml:"start" jsonschema_description:"true: Assay starts the server on loopback for each trial, and stops it."`
 	Program  string            `yaml:"program" jsonschema_description:"The server's binary, by its path or by a name in PATH. Default: the one that is installed."`
+	Image    string            `yaml:"image" jsonschema_description:"The image of a container that the server runs in, by podman or docker. program is then its program in the image."`
 	Build    *BuildFile        `yaml:"build" jsonschema_description:"The source of which the server's binary is built, in place of program. What was built of a commit is kept."`
 	Count    *Count            `yaml:"count" jsonschema_description:"How many servers make the store, where the program can do that. Default: 1."`
+	Replicas *Count            `yaml:"replicas" jsonschema_description:"How many further servers follow the first as replicas, where Assay can start these. Default: 0."`
 	Options  map[string]string `yaml:"options" jsonschema_description:"Settings of the server that differ from its defaults; assay drivers NAME lists them."`
 	Settings map[string]string `yaml:"settings" jsonschema_description:"Settings by the server's own names, where it takes any."`
 

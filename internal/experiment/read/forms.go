@@ -84,7 +84,7 @@ var countRanges = []struct {
 	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"keys.first", 0, keyval.IndexMax}, {"pool_bytes", 4096, 1 << 30},
 	{"append.bytes", keyval.StampBytes, appendBytesMax}, {"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"stamp", 1, keyval.StampModuloMax}, {"batch", 1, batchMax}, {"multi_read", 1, trace.MultiReadMax}, {"append.parts", 1, trace.AppendPartsMax},
 	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, keyval.QueryLimitMax}, {"operations", 1, operationsMax}, {"milestones", 1, operationsMax}, {"replay.loops", 1, loopsMax}, {".keys", 1, trace.BucketKeysMax},
-	{"server.count", 1, experiment.ServersMax}, {"java.heap", heapBytesMin, jvmBytesMax}, {"java.direct", directBytesMin, jvmBytesMax}, {"crash.cuts", 1, cutsMax},
+	{"server.count", 1, experiment.ServersMax}, {"server.replicas", 0, experiment.ServersMax - 1}, {"java.heap", heapBytesMin, jvmBytesMax}, {"java.direct", directBytesMin, jvmBytesMax}, {"crash.cuts", 1, cutsMax},
 	{"rate", 0, rateMax}, {"choose.memory", 1, wantedBytesMax}, {"choose.disk", 1, wantedBytesMax},
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // server resolves how a store's server is reached: Assay starts it, or somebody has.
 func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	here := r.below("server")
-	asks := bool(f.Start) || f.Program != "" || f.Build != nil || f.Count != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
+	asks := bool(f.Start) || f.Program != "" || f.Image != "" || f.Build != nil || f.Count != nil || f.Replicas != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
 	program, known := experiment.Program{}, false
 	if r.drivers.ProgramOf != nil {
 		program, known = r.drivers.ProgramOf(s.Driver)
@@ -42,11 +43,22 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	if f.Count != nil {
 		count = int(min(*f.Count, experiment.ServersMax+1)) // a larger one is no int everywhere
 	}
-	if err := program.Check(count); err != nil {
+	if err := program.Check(count, 0); err != nil {
 		return r.fail(here.in("count"), "%v", err)
 	}
-	if f.Each != nil && len(f.Each) != count {
-		return r.fail(here.in("each"), "%s for %s", format.Plural(len(f.Each), "table", ""), format.Plural(count, "server", "")).
+	replicas := 0
+	if f.Replicas != nil {
+		replicas = int(min(*f.Replicas, experiment.ServersMax))
+	}
+	if err := program.Check(count, replicas); err != nil {
+		return r.fail(here.in("replicas"), "%v", err)
+	}
+	if s.Options[readFrom] == fromReplica && replicas == 0 {
+		return r.fail(r.below("options").in(readFrom), "the server is started without a replica to read from").
+			hint("expected replicas: 1 beside start: true")
+	}
+	if all := count + replicas; f.Each != nil && len(f.Each) != all {
+		return r.fail(here.in("each"), "%s for %s", format.Plural(len(f.Each), "table", ""), format.Plural(all, "server", "")).
 			hint("expected a table for each server, such as [{%s: …}, {}]", strings.Join(optionNames(program.Options)[:1], ""))
 	}
 	for i, options := range f.Each {
@@ -54,8 +66,8 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 			return mistake
 		}
 	}
-	s.Server = &experiment.Server{Program: f.Program, Each: f.Each, Count: count, Options: f.Options,
-		Settings: f.Settings, InMemory: program.InMemory,
+	s.Server = &experiment.Server{Program: f.Program, Image: f.Image, Each: f.Each, Count: count, Replicas: replicas,
+		Options: f.Options, Settings: f.Settings, InMemory: program.InMemory,
 		Roams: program.Roams != nil && program.Roams(count), Declared: program.Options}
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
@@ -67,13 +79,35 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	if f.Build != nil {
 		return r.build(*f.Build, f.Program, program, s)
 	}
-	if err := program.Find(f.Program); errors.Is(err, experiment.ErrNoProgram) {
+	if mistake := r.image(f, program, s.Driver); mistake != nil {
+		return mistake
+	}
+	if err := program.Find(s.Server.Binary()); errors.Is(err, experiment.ErrNoProgram) {
 		return r.fail(here.in("program"), "%v", err)
 	} else if err != nil {
 		s.Missing = fmt.Errorf("%w: %w", ErrNotHere, err).Error()
 	}
 	return nil
 }
+
+// image refuses what names no image: what a runtime would take for an option, or for more than one word.
+func (r storeResolver) image(f ServerFile, program experiment.Program, driver string) *Error {
+	here := r.below("server")
+	switch {
+	case f.Image == "":
+		return nil
+	case !imageReference.MatchString(f.Image):
+		return r.fail(here.in("image"), "%q is no name of an image", f.Image).hint("expected a name such as valkey/valkey:8")
+	case strings.HasPrefix(f.Program, "-") || strings.Contains(f.Program, experiment.ImageProgram):
+		return r.fail(here.in("program"), "%q is no program of an image", f.Program).hint("expected its path in there, or a name")
+	case program.Linked:
+		return r.fail(here.in("image"), "%s is a part of Assay: it runs in no container", driver)
+	}
+	return nil
+}
+
+// imageReference is what podman and docker take: a place, a name, a tag and a digest.
+var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
 
 // build resolves of which source the server's program is built.
 func (r storeResolver) build(f BuildFile, named string, program experiment.Program, s *experiment.Store) *Error {
@@ -85,6 +119,8 @@ func (r storeResolver) build(f BuildFile, named string, program experiment.Progr
 	b := &experiment.Build{Git: f.Git, Commit: f.Commit, Make: orText(f.Make, program.Make), Programs: makes}
 	absolute, err := filepath.Abs(f.Git)
 	switch {
+	case s.Server.Image != "":
+		return r.fail(here.path, "the server runs in an image, and is built too").hint("expected one of the two: image, or build")
 	case named != "":
 		return r.fail(here.path, "the server's program is named, and built too").hint("expected one of the two: program, or build")
 	case f.Git == "":
@@ -103,6 +139,12 @@ func (r storeResolver) build(f BuildFile, named string, program experiment.Progr
 	b.Git, s.Server.Build = absolute, b
 	return nil
 }
+
+// The drivers' option of where reads go, and its choice that needs a replica.
+const (
+	readFrom    = "read_from"
+	fromReplica = "replica"
+)
 
 // portMax is the largest number of a TCP or UDP port.
 const portMax = 1<<16 - 1

@@ -26,7 +26,8 @@ func servers(t *testing.T) read.Drivers {
 		if s.Driver == "embedded" {
 			kind = store.Embedded
 		}
-		return store.Description{Name: s.Driver, Kind: kind, UnixSockets: s.Driver == "here", Durability: []store.DurabilityClaim{{Class: store.D1}}}, nil
+		return store.Description{Name: s.Driver, Kind: kind,
+			Options: []store.Option{{Name: "read_from", Type: store.Choice, Default: "primary", Choices: []string{"primary", "replica"}}}, UnixSockets: s.Driver == "here", Durability: []store.DurabilityClaim{{Class: store.D1}}}, nil
 	}
 	return read.Drivers{Names: []string{"here", "several", "absent", "unknown", "embedded"}, Describe: describe,
 		ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
@@ -36,7 +37,7 @@ func servers(t *testing.T) read.Drivers {
 			case "here":
 				return p, true
 			case "several":
-				p.Several = server.Independent
+				p.Several, p.Replicates = server.Independent, true
 				return p, true
 			case "absent":
 				p.Binaries, p.AnySetting = []string{"/no/such/server"}, false
@@ -78,6 +79,11 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 		{"{driver: here, server: {start: true, build: {git: /src, make: make}}}", "Assay does not know what the build of here makes"},
 		{"{driver: here, server: {start: true, build: {git: /src, make: make, program: ../x}}}", "../x is not in the source's directory"},
 		{"{driver: here, server: {start: true, build: {git: /src, make: make, program: x, commit: --all}}}", `"--all" is no name of a commit`},
+		{"{driver: here, server: {start: true, image: '--privileged'}}", `"--privileged" is no name of an image|valkey/valkey:8`},
+		{"{driver: here, server: {start: true, image: 'a b'}}", `"a b" is no name of an image`},
+		{"{driver: here, server: {start: true, image: a, program: -x}}", `"-x" is no program of an image`},
+		{"{driver: here, server: {image: a}}", "the server has settings, but is not started"},
+		{"{driver: here, server: {start: true, image: a, build: {git: /src}}}", "the server runs in an image, and is built too"},
 		{"{driver: embedded, server: start}", "embedded is not a server: there is nothing to start"},
 		{"{driver: unknown, server: start}", "Assay can't start unknown"},
 		{"{driver: here, server: {options: {threads: 2}}}", "the server has settings, but is not started|start: true"},
@@ -88,6 +94,11 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 		{"{driver: several, server: {start: true, count: 0}}", "expected from 1 to 32 servers, got 0"},
 		{"{driver: several, server: {start: true, count: 1e18}}", "expected from 1 to 32 servers, got 33"},
 		{"{driver: several, server: {count: 3}}", "the server has settings, but is not started"},
+		{"{driver: here, server: {start: true, replicas: 1}}", "Assay does not start replicas of here"},
+		{"{driver: several, server: {start: true, replicas: 32}}", "expected at most 32 servers, replicas among them, got 33"},
+		{"{driver: several, server: {start: true, count: 2, replicas: 1}}", "replicas are of one server: expected count or replicas"},
+		{"{driver: several, server: {replicas: 1}}", "the server has settings, but is not started"},
+		{"{driver: several, server: start, options: {read_from: replica}}", "the server is started without a replica to read from|replicas: 1"},
 		{"{driver: here, server: {begin: true}}", `unknown field "begin"`},
 		{"{driver: absent, server: {start: true, settings: {colour: blue}}}", "takes no settings by its own names|memory_bytes, threads"},
 	} {
@@ -130,6 +141,16 @@ func TestSeveralStartedServersAreResolved(t *testing.T) {
 		t.Errorf("the server is %+v, the options are %v", s.Server, s.AllOptions())
 	}
 	if s := e.Stores[1]; s.Server.Count != 1 || len(s.AllOptions()) != 0 {
+		t.Errorf("the server is %+v, the options are %v", s.Server, s.AllOptions())
+	}
+}
+
+func TestReplicasAreResolved(t *testing.T) {
+	e, err := loadServer(t, "{driver: several, server: {start: true, replicas: 2}, options: {read_from: replica}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := e.Stores[0]; s.Server.Replicas != 2 || s.Servers() != 3 || s.AllOptions()["server.replicas"] != "2" {
 		t.Errorf("the server is %+v, the options are %v", s.Server, s.AllOptions())
 	}
 }

@@ -60,7 +60,11 @@ func (r *resolver) nameStores() {
 		if b := s.Server.Build; b != nil {
 			s.Name += behind("-", shortCommit(b.Commit))
 		} else if s.Server.Start {
-			arms = append(arms, startedArm{&s.Name, s.Driver, s.Server.Program})
+			program := s.Server.Program
+			if s.Server.Image != "" {
+				program = experiment.ImageBinary(s.Server.Image, program)
+			}
+			arms = append(arms, startedArm{&s.Name, s.Driver, program})
 		}
 	}
 	nameByPrograms(arms, r.drivers.ProgramOf)

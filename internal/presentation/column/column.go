@@ -28,6 +28,7 @@ const (
 	Nodes                      // the servers of a store that is several, by themselves
 	Stretches                  // the segments of a rate that changes over time
 	Bands                      // the same by the rate that was asked for
+	Ages                       // reads that may be old, by how long after a write they were answered
 	Screen                     // the one screen, beside the rate of each phase
 	Nowhere   Grid = 0         // CSV alone
 )
@@ -49,6 +50,7 @@ type Line struct {
 	*model.Row
 	Kind *model.Kind // nil: all operations together
 	Node *model.Node // nil: all servers together
+	Age  *model.Age  // nil: reads of any age
 
 	Stretch *model.Stretch // nil: the whole phase
 	Band    *model.Band    // nil: at any rate
@@ -131,8 +133,10 @@ func All(t *model.Table) []Column {
 			Of: of(func(l *Line) *float64 { return l.HandleP99NS }, format.Latency)})
 	columns = append(columns, afterwards...)
 	columns = append(columns, outcomes...)
+	columns = append(columns, stale...)
 	columns = append(columns, course(t)...)
 	columns = append(columns, resources...)
+	columns = append(columns, byAge...)
 	return append(columns, nodes...)
 }
 

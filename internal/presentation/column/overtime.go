@@ -105,14 +105,16 @@ func partLine(t *model.Table, r *model.Row, l model.Latencies) *Line {
 		Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters}, Reasons: r.Reasons}}
 }
 
-// PartName names what a line is of: a kind of operation, a server, a segment, or the rates that were asked
-// for.
+// PartName names what a line is of: a kind of operation, a server, an age of reads, a segment, or the rates
+// that were asked for.
 func (l *Line) PartName() string {
 	switch {
 	case l.Kind != nil:
 		return l.Kind.Operation
 	case l.Node != nil:
 		return strconv.Itoa(l.Node.Number)
+	case l.Age != nil:
+		return "≤ " + format.Latency(float64(l.Age.NS))
 	case l.Stretch != nil:
 		return stretchName(l.Stretch)
 	case l.Band != nil:

@@ -219,6 +219,11 @@ func (p page) Servers(t model.Table) []operation {
 	return byArm(&t, column.Nodes, column.NodeLines(&t))
 }
 
+// ReadAges returns the reads of each store that may be old, by how long after a write they were answered.
+func (p page) ReadAges(t model.Table) []operation {
+	return byArm(&t, column.Ages, column.AgeLines(&t))
+}
+
 // plan is a row's plan of a query.
 type plan struct {
 	Arm string

@@ -3,6 +3,7 @@ package model
 import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
+	"assay/internal/evidence/history"
 	"assay/internal/experiment"
 	"assay/internal/experiment/capacity"
 )
@@ -19,6 +20,8 @@ type (
 	Figures    = facts.Figures
 	Plan       = facts.Plan
 	Node       = facts.Node
+	Staleness  = facts.Staleness
+	Age        = history.Age
 	Course     = facts.Course
 	Point      = facts.Point
 	OverTime   = facts.OverTime

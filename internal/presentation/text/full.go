@@ -53,6 +53,7 @@ func (p *page) table(t *model.Table) {
 	p.columns(t, column.Resources, column.Lines(t, column.Resources))
 	p.columns(t, column.Kinds, column.KindLines(t))
 	p.columns(t, column.Nodes, column.NodeLines(t))
+	p.columns(t, column.Ages, column.AgeLines(t))
 	p.columns(t, column.Stretches, column.StretchLines(t))
 	p.columns(t, column.Bands, column.BandLines(t))
 	if len(t.Ceilings) > 0 {
@@ -136,6 +137,8 @@ func (p *page) columns(t *model.Table, in column.Grid, lines []*column.Line) {
 			operations.title = finding.HeadOf(finding.ColumnStep).Short
 		case l.Node != nil:
 			operations.title = finding.HeadOf(finding.ColumnServer).Short
+		case l.Age != nil:
+			operations.title = finding.HeadOf(finding.ColumnSinceWrite).Short
 		case l.Stretch != nil:
 			operations.title = finding.HeadOf(finding.ColumnSegment).Short
 		case l.Band != nil:

@@ -67,6 +67,18 @@ func SkipSlow(t testing.TB, p server.Program) {
 func StartGroup(t testing.TB, p server.Program, class store.Durability, options map[string]string,
 	count int) *server.Group {
 	t.Helper()
+	return start(t, p, server.Request{Class: class, Options: options, Count: count})
+}
+
+// StartReplicas is [Start] of a server and replicas of it.
+func StartReplicas(t testing.TB, p server.Program, class store.Durability, options map[string]string,
+	replicas int) *server.Group {
+	t.Helper()
+	return start(t, p, server.Request{Class: class, Options: options, Replicas: replicas})
+}
+
+func start(t testing.TB, p server.Program, r server.Request) *server.Group {
+	t.Helper()
 	// The server may run as another user, who can't enter t.TempDir.
 	directory, err := os.MkdirTemp("", "assay-server-")
 	if err != nil {
@@ -80,10 +92,8 @@ func StartGroup(t testing.TB, p server.Program, class store.Durability, options 
 	if err := os.Chmod(directory, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	g, err := server.StartGroup(context.Background(), Quick(p), server.Request{
-		Directory: directory, Log: t.Output(), Class: class, Options: WithoutLogin(p, options), Patience: Patience,
-		Count: count,
-	})
+	r.Directory, r.Log, r.Options, r.Patience = directory, t.Output(), WithoutLogin(p, r.Options), Patience
+	g, err := server.StartGroup(context.Background(), Quick(p), r)
 	if errors.Is(err, server.ErrNotInstalled) {
 		t.Skipf("SKIPPED: %v", err)
 	}
