@@ -43,11 +43,12 @@ func (r workResolver) appends(p PhaseFile, resolved *experiment.Phase) *Error {
 	if p.Append != nil {
 		given = *p.Append
 	}
-	a := experiment.Append{Bytes: orCount(given.Bytes, defaultAppendBytes), Parts: orCount(given.Parts, defaultAppendParts)}
+	a := experiment.Append{Bytes: orCount(given.Bytes, defaultAppendBytes),
+		Parts: orCount(given.Parts, defaultAppendParts)}
 	switch order := string(p.Order.Distribution); {
 	case a.Bytes < keyval.StampBytes || a.Bytes > appendBytesMax:
-		return r.fail(r.in("append", "bytes"), "a part has %d bytes, which prove whose it is, to %d, not %d", keyval.StampBytes,
-			appendBytesMax, a.Bytes)
+		return r.fail(r.in("append", "bytes"), "a part has %d bytes, which prove whose it is, to %d, not %d",
+			keyval.StampBytes, appendBytesMax, a.Bytes)
 	case a.Parts < 1 || a.Parts > trace.AppendPartsMax:
 		return r.fail(r.in("append", "parts"), "a thread appends 1 to %d parts to a value, not %d", trace.AppendPartsMax,
 			a.Parts)
