@@ -55,8 +55,11 @@ func (a *ages) begin(k *key) {
 	slices.Sort(a.acks)
 }
 
-// count counts a read that found a value, or nothing.
+// count counts a read that found a value, or nothing. What reads in order to write may do so elsewhere.
 func (a *ages) count(e *audit.HistoryEvent, old bool) {
+	if e.Written != audit.NothingWritten {
+		return
+	}
 	at, _ := slices.BinarySearch(a.acks, e.BeginNS-slackNS)
 	if at == 0 {
 		return
