@@ -467,6 +467,11 @@ func (t *tuner) do() error {
 		if t.told.Stopped = stopped; stopped {
 			return t.keep()
 		}
+		known := func(score float64) bool { return !math.IsNaN(score) }
+		if !slices.ContainsFunc(scores[usual], known) {
+			return errors.Join(t.keep(), &exitError{exitTrials, fmt.Errorf("the defaults have no rate in round %d, so that no setting can be "+
+				"held against them\nassay report %s shows why", r.Number, filepath.Join(t.told.Directory, fmt.Sprintf("round-%d", r.Number)))})
+		}
 	}
 	winner := t.search.Winner()
 	if winner == nil {

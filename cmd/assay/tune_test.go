@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -156,4 +157,24 @@ func TestTune_refuses_what_it_cannot_do(t *testing.T) {
 	r := assay(t, "tune", "pebble", "--mix", "read=95,update=5", "--options", "cache_bytes", "--dry-run")
 	r.wants(t, 0)
 	wantParts(t, "the plan", r.stdout, "cache_bytes", "1MiB", "1GiB", "confirm")
+}
+
+// Where the defaults fail, say at a memory limit, nothing is better or not better than they are.
+func TestTune_says_that_the_defaults_failed(t *testing.T) {
+	made := newTuner(t, "1")
+	made.on(1, func(map[string]string) float64 { return 1000 })
+	whole := made.measure
+	made.measure = func(r tuningRound) (map[string][]float64, bool, error) {
+		scores, stopped, err := whole(r)
+		scores[made.told.Store] = []float64{math.NaN()}
+		return scores, stopped, err
+	}
+	err := made.do()
+	var status *exitError
+	if !errors.As(err, &status) || status.status != exitTrials || !strings.Contains(err.Error(), "the defaults have no rate in round 1") {
+		t.Errorf("ended with %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(made.told.Directory, "tune.json")); err != nil {
+		t.Error(err)
+	}
 }

@@ -44,6 +44,7 @@ func driversHere() []store.Driver {
 	}
 	return slices.Concat(cheating, expirers, eventualStores, linked(), misbehave.Drivers(), walstore.Drivers(),
 		[]store.Driver{
+			queue{},
 			standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
 			standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
 			standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},
