@@ -22,6 +22,9 @@ func replayOf(phases []*record.Phase) *recording.Fidelity {
 		if f.Hits > worst.Hits {
 			worst.HitRates = f.HitRates
 		}
+		if f.Gaps > worst.Gaps {
+			worst.GapsAt = f.GapsAt
+		}
 		worst.Sent, worst.Speed = min(worst.Sent, f.Sent), min(worst.Speed, f.Speed)
 		if f.DelayNS > worst.DelayNS {
 			worst.DelayNS, worst.GapNS = f.DelayNS, f.GapNS

@@ -57,6 +57,9 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 		f.Sent += n
 	}
 	f.Distances, f.HitRates = recording.Compare(p.trace.recorded, sent.Done())
+	if !replay.Closed {
+		f.GapsAt = recording.GapsOf(p.trace.recorded, sent)
+	}
 	if elapsed := float64(r.ElapsedNS); elapsed > 0 {
 		switch {
 		case replay.Closed:

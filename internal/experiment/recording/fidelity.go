@@ -1,10 +1,34 @@
 package recording
 
+import "assay/internal/base/histogram"
+
 // HitRate is the share of requests that an LRU cache of a share of all keys would have answered.
 type HitRate struct {
 	KeysShare float64 `json:"keys_share"`
 	Recorded  float64 `json:"recorded"`
 	Sent      float64 `json:"sent"`
+}
+
+// GapAt is the gap between two requests that a share of all gaps is at most, in ns.
+type GapAt struct {
+	Share      float64 `json:"share"`
+	RecordedNS float64 `json:"recorded_ns"`
+	SentNS     float64 `json:"sent_ns"`
+}
+
+// gapShares are those that are told: between them lie the curves' bends.
+var gapShares = [...]float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
+
+// GapsOf returns the gaps of a stream beside the recorded ones, once both are done; nil: one has none.
+func GapsOf(recorded, sent *Shape) (gaps []GapAt) {
+	was, is := histogram.Histogram{Counts: recorded.gaps[:]}, histogram.Histogram{Counts: sent.gaps[:]}
+	if was.Count() == 0 || is.Count() == 0 {
+		return nil
+	}
+	for _, share := range gapShares {
+		gaps = append(gaps, GapAt{Share: share, RecordedNS: was.Quantile(share), SentNS: is.Quantile(share)})
+	}
+	return gaps
 }
 
 // Distances are how far two streams differ: each the largest difference between two distributions, from
@@ -57,6 +81,7 @@ type Fidelity struct {
 
 	Distances
 	HitRates []HitRate `json:"hit_rates"`
+	GapsAt   []GapAt   `json:"gaps_at,omitempty"` // none: in closed load there are none to hold
 
 	KeyBytesRecorded float64 `json:"key_bytes_recorded,omitempty"` // the mean; 0: not told
 	KeyBytes         float64 `json:"key_bytes,omitempty"`

@@ -4,7 +4,7 @@
 //  1. html.go   the page as the template takes it: classes, summary, findings, trials
 //  2. grid.go   tables whose columns are there only where some row has a value
 //  3. chart.go  what the script draws, and the look of each arm
-//  4. picture.go  plots of few points, which need no script: choice.go, scaling.go; powercuts.go: what
+//  4. picture.go  plots of few points, which need no script: choice.go, scaling.go, replay.go; powercuts.go: what
 //     cuts took against the rate; locate.go: links to raw data
 //  5. comparison.go, comparison.html  the page of assay compare, without a script
 //  6. page.html the template; its style sheet and script are bundled from web/ into assets/
