@@ -97,6 +97,10 @@ func unknownOperation(at place, path, name string) *Error {
 		return at.fail(path, "a multi-read is not an operation of a mix").
 			hint("put multi_read: N beside the mix: its reads then go in calls of N keys")
 	}
+	if slices.Contains([]string{"multi_write", "multi_set", "mset"}, strings.ToLower(name)) {
+		return at.fail(path, "writes of several records in one call are a batch").
+			hint("put batch: N beside the mix: its writes then go in batches of N")
+	}
 	if meant := otherOperations[strings.ToLower(name)]; meant != "" {
 		return e.hint("expected %s", meant)
 	}
