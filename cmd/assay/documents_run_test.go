@@ -30,7 +30,7 @@ var shownPages = map[string][]string{
 // standIns are programs that a reader's machine has and that of a test need not have, or must not run, and
 // what they do in their place.
 var standIns = map[string]string{
-	"make": "", "go": "", "git": `[ "$1" = clone ] || exec "$GIT" "$@"`, "nats-server": "", "openssl": "echo 0123456789abcdef", "benchstat": "cat >/dev/null", "sqlite3": "",
+	"make": "", "go": "", "kubectl": "", "git": `[ "$1" = clone ] || exec "$GIT" "$@"`, "nats-server": "", "openssl": "echo 0123456789abcdef", "benchstat": "cat >/dev/null", "sqlite3": "",
 	// The head is printed anew every twenty lines, unless -n is given: procps does so.
 	"vmstat": `i=0; while [ $i -lt 60 ]; do
   if [ $i = 0 ] || { [ "$1" != -n ] && [ $((i % 20)) = 0 ]; }; then

@@ -279,14 +279,14 @@ func (h *libraryHandle) Append(key, part []byte) error {
 	return h.told("APPEND", h.client.Append(context.Background(), string(key), string(part)).Err())
 }
 
-// GetAndSet is GETSET.
+// GetAndSet is SET with GET, of Redis 6.2 and later.
 func (h *libraryHandle) GetAndSet(key, value, _ []byte) ([]byte, error) {
 	if len(h.fields) > 0 {
 		return nil, errHashString
 	}
-	old, err := h.client.GetSet(context.Background(), string(key), value).Bytes()
+	old, err := h.client.SetArgs(context.Background(), string(key), value, redis.SetArgs{Get: true}).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return nil, store.ErrNotFound
 	}
-	return old, h.told("GETSET", err)
+	return old, h.told("SET", err)
 }

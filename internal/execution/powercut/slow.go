@@ -111,7 +111,7 @@ func (l *disksLatency) wait() {
 // slowNode is a file or directory of the other directory. Files have handles of our own, which the kernel is
 // given no descriptor of: it would pass reads and writes by.
 type slowNode struct {
-	fs.LoopbackNode
+	*fs.LoopbackNode
 	latency *disksLatency
 }
 
@@ -119,6 +119,7 @@ var (
 	_ fs.NodeOpener         = (*slowNode)(nil)
 	_ fs.NodeCreater        = (*slowNode)(nil)
 	_ fs.NodeOpendirHandler = (*slowNode)(nil)
+	_ fs.NodeWrapChilder    = (*slowNode)(nil)
 )
 
 // slowFile is an open file.
@@ -195,6 +196,11 @@ func (s *slowNode) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHand
 	return h, more, e
 }
 
+// WrapChild is of [fs.NodeWrapChilder].
+func (s *slowNode) WrapChild(_ context.Context, node fs.InodeEmbedder) fs.InodeEmbedder {
+	return &slowNode{node.(*fs.LoopbackNode), s.latency}
+}
+
 // showThrough mounts a directory at another one.
 func (s *server) showThrough(t *through) error {
 	var there syscall.Stat_t
@@ -202,13 +208,7 @@ func (s *server) showThrough(t *through) error {
 		return fmt.Errorf("look at %s: %w", t.Of, err)
 	}
 	data := &fs.LoopbackRoot{Path: t.Of, Dev: uint64(there.Dev)}
-	fresh := func(of *fs.LoopbackRoot) *slowNode {
-		return &slowNode{fs.LoopbackNode{RootData: of}, &s.latency}
-	}
-	data.NewNode = func(of *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return fresh(of)
-	}
-	root := fresh(data)
+	root := &slowNode{&fs.LoopbackNode{RootData: data}, &s.latency}
 	data.RootNode = root
 	return s.mountAt(t.Mount, root, root.EmbeddedInode())
 }

@@ -31,7 +31,7 @@ func (p *Program) Check(count, replicas int) error {
 	case replicas < 0 || count+replicas > experiment.ServersMax:
 		return fmt.Errorf("expected at most %d servers, replicas among them, got %d", experiment.ServersMax, count+replicas)
 	case replicas > 0 && !p.Replicates:
-		return fmt.Errorf("Assay does not start replicas of %s", p.Driver)
+		return fmt.Errorf("replicas of %s are not started by Assay", p.Driver)
 	case replicas > 0 && count > 1:
 		return fmt.Errorf("replicas are of one server: expected count or replicas, not both")
 	}

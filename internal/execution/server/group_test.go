@@ -139,7 +139,7 @@ func TestAGroupThatCantBeStartedLeavesNothing(t *testing.T) {
 		"it can't be several":    {func(p *Program) { p.Several = "" }, 3, "several servers of fake can't be started"},
 		"too many":               {func(*Program) {}, experiment.ServersMax + 1, "expected from 1 to 32 servers"},
 		"replicas of several":    {func(p *Program) { p.Replicates = true }, -3, "replicas are of one server"},
-		"it has no replicas":     {func(*Program) {}, -1, "Assay does not start replicas of fake"},
+		"it has no replicas":     {func(*Program) {}, -1, "replicas of fake are not started by Assay"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -94,7 +94,7 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 		{"{driver: several, server: {start: true, count: 0}}", "expected from 1 to 32 servers, got 0"},
 		{"{driver: several, server: {start: true, count: 1e18}}", "expected from 1 to 32 servers, got 33"},
 		{"{driver: several, server: {count: 3}}", "the server has settings, but is not started"},
-		{"{driver: here, server: {start: true, replicas: 1}}", "Assay does not start replicas of here"},
+		{"{driver: here, server: {start: true, replicas: 1}}", "replicas of here are not started by Assay"},
 		{"{driver: several, server: {start: true, replicas: 32}}", "expected at most 32 servers, replicas among them, got 33"},
 		{"{driver: several, server: {start: true, count: 2, replicas: 1}}", "replicas are of one server: expected count or replicas"},
 		{"{driver: several, server: {replicas: 1}}", "the server has settings, but is not started"},

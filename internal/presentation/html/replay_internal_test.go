@@ -13,8 +13,10 @@ func TestReplayed(t *testing.T) {
 	row := func(arm string, sent float64) (r model.Row) {
 		r.Arm = arm
 		r.Replay = &recording.Fidelity{
-			HitRates: []recording.HitRate{{KeysShare: 0.01, Recorded: 0.2, Sent: 0.2}, {KeysShare: 0.2, Recorded: 0.6, Sent: sent}},
-			GapsAt:   []recording.GapAt{{Share: 0.5, RecordedNS: 1e3, SentNS: 1e3}, {Share: 0.99, RecordedNS: 1e5, SentNS: 1e5 * sent}},
+			HitRates: []recording.HitRate{{KeysShare: 0.01, Recorded: 0.2, Sent: 0.2},
+				{KeysShare: 0.2, Recorded: 0.6, Sent: sent}},
+			GapsAt: []recording.GapAt{{Share: 0.5, RecordedNS: 1e3, SentNS: 1e3},
+				{Share: 0.99, RecordedNS: 1e5, SentNS: 1e5 * sent}},
 		}
 		return r
 	}
