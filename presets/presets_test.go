@@ -182,12 +182,12 @@ func TestSmokeIsShort(t *testing.T) {
 }
 
 // What surrounds the phases of a trial takes longer where a server is made and started; 4 s is more
-// than any of them takes on a quiet machine.
-func TestSmallServerPresetsHaveRoomInFiveMinutes(t *testing.T) {
-	for _, preset := range []string{"cache-get-set", "sql-kv", "cart"} {
+// than any of them takes on a quiet machine. cart has ten minutes: in five it leaves much undecided.
+func TestSmallServerPresetsHaveRoomInMinutes(t *testing.T) {
+	for preset, most := range map[string]float64{"cache-get-set": 300, "sql-kv": 300, "cart": 600} {
 		e := load(t, preset)
 		estimate := plan.EstimateOf(e, plan.Plan(e))
-		if total := estimate.SecondsLow + 4*float64(estimate.Trials); total > 300 {
+		if total := estimate.SecondsLow + 4*float64(estimate.Trials); total > most {
 			t.Errorf("%s: %d trials, phases of %v s: %v s in all", preset, estimate.Trials, estimate.SecondsLow, total)
 		}
 		if e.Blocks < 3 || estimate.Refused > 0 {

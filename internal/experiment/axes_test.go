@@ -46,6 +46,8 @@ func TestEveryFieldOfACellHasAnAxis(t *testing.T) {
 			f.SetString("D1")
 		case reflect.Uint64:
 			f.SetUint(7)
+		case reflect.Float64:
+			f.SetFloat(7)
 		default:
 			f.SetInt(7)
 		}

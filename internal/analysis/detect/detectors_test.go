@@ -414,7 +414,7 @@ func TestOperationsAreReadsOrWrites(t *testing.T) {
 			continue // a mix has its steps in its place
 		case "read", "multi_read", "scan", "query", "count":
 			wantRead, wantWrite = true, false
-		case "read_modify_write", "compare_and_swap", "read_or_fill":
+		case "read_modify_write", "compare_and_swap", "read_or_fill", "get_and_set":
 			wantRead = true
 		}
 		if facts.IsRead(p) != wantRead || facts.IsWrite(p) != wantWrite {

@@ -53,7 +53,7 @@ type Rig struct {
 	process *child.Child
 	stdin   io.WriteCloser
 	out     *json.Decoder
-	stderr  *bytes.Buffer
+	stderr  *printed
 	ended   chan struct{}
 	ending  sync.Once
 
@@ -75,7 +75,7 @@ func Start(directory, fileSystem, options string, command []string) (_ *Rig, err
 	if fileSystem == Strict && options != "" {
 		return nil, fmt.Errorf("%s takes no mount options: it is no file system of the kernel's", Strict)
 	}
-	r := &Rig{fileSystem: fileSystem, options: options, ended: make(chan struct{}), stderr: &bytes.Buffer{}}
+	r := &Rig{fileSystem: fileSystem, options: options, ended: make(chan struct{}), stderr: &printed{}}
 	if r.place, err = owned.NewDirectory(directory, "power-cut"); err != nil {
 		return nil, err
 	}
@@ -98,6 +98,24 @@ func Start(directory, fileSystem, options string, command []string) (_ *Rig, err
 		return nil, errors.Join(err, closeErr)
 	}
 	return r, nil
+}
+
+// printed is what the process has printed so far: it goes on while that is read.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(text)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
 }
 
 func (r *Rig) serve(command []string) error {

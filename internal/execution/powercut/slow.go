@@ -1,7 +1,6 @@
 package powercut
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ type through struct {
 // StartSlow shows the directory of at [Slow.Point], which is made below the directory at. command is that of
 // the process that calls [Serve]. Who the kernel lets into of is let in there.
 func StartSlow(at, of string, command []string) (_ *Slow, err error) {
-	r := &Rig{ended: make(chan struct{}), stderr: &bytes.Buffer{}}
+	r := &Rig{ended: make(chan struct{}), stderr: &printed{}}
 	if r.place, err = owned.NewDirectory(at, "slow-disk"); err != nil {
 		return nil, err
 	}
