@@ -114,6 +114,17 @@ func TestCapacity_is_what_most_blocks_show(t *testing.T) {
 	}
 }
 
+// A search that ended at the highest rate it tried says nothing of what the harness takes.
+func TestCeilingOfASearch(t *testing.T) {
+	for outcome, want := range map[capacity.Outcome]bool{capacity.Found: true, capacity.AtLeast: false} {
+		r := rowOf(searched(40_000, false))
+		r.Role, r.Rate, r.Capacity = plan.Ceiling, &Estimate{Value: 40_000}, &Capacity{Outcome: outcome}
+		if got := r.isCeiling(); got != want {
+			t.Errorf("%s: %v", outcome, got)
+		}
+	}
+}
+
 func TestLimitOf(t *testing.T) {
 	number := func(v float64) *float64 { return &v }
 	for name, c := range map[string]struct {

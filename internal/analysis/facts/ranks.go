@@ -53,7 +53,7 @@ func Rank(tables []*Table, taken map[*Row][]finding.Message) {
 func (t *Table) findStandings(taken map[*Row][]finding.Message) {
 	t.estimate()
 	for _, r := range t.Rows {
-		if r.Role == plan.Ceiling && r.HasGood() && r.Rate != nil && r.Rate.Value > 0 {
+		if r.isCeiling() {
 			t.Ceilings = append(t.Ceilings, Ceiling{Arm: r.Arm, Rate: *r.Rate})
 		}
 	}
@@ -71,6 +71,13 @@ func (t *Table) findStandings(taken map[*Row][]finding.Message) {
 			r.Capacity.Choice = t.choiceOf(r)
 		}
 	}
+}
+
+// isCeiling reports whether a row tells how much the harness alone takes. Of a search that tried no rate too
+// high for a null driver that is not known.
+func (r *Row) isCeiling() bool {
+	known := r.Capacity == nil || r.Capacity.Outcome != capacity.AtLeast
+	return r.Role == plan.Ceiling && known && r.HasGood() && r.Rate != nil && r.Rate.Value > 0
 }
 
 // boundBy sets what share of an operation is the harness. The ceiling of one worker says nothing of
