@@ -155,7 +155,7 @@ type Appender interface {
 // GetSetter is a [Handle] whose store can replace a value and return the one that was there, in one step.
 type GetSetter interface {
 	// GetAndSet stores value under key, whether key was there or not. It returns the value that it replaced,
-	// as Get does, or an error that wraps [ErrNotFound] where there was none: value is stored all the same.
+	// as Get does, or an error that wraps [ErrNotFound] where there was none: value is stored in either case.
 	GetAndSet(key, value, buf []byte) ([]byte, error)
 }
 

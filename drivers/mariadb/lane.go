@@ -21,15 +21,7 @@ import (
 // Loop is of [store.Asynchronous]. The library logs in. What follows is the protocol's prepared
 // statements: https://mariadb.com/kb/en/com_stmt_execute/.
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
-	if !d.Lean || d.config.TLSConfig != "" {
-		return nil, fmt.Errorf("mariadb: asynchronous handles are of client lean and have no TLS: %w", store.ErrRefused)
-	}
-	statements := d.Layout.LaneStatements()
-	speakers := make([]wire.Speaker, lanes)
-	for i := range speakers {
-		speakers[i] = sqlkv.NewLane(&d.Layout, statements, d.newDialogue(statements), pipeline)
-	}
-	return wire.NewLoop(speakers, pipeline)
+	return sqlkv.NewLoop("mariadb", &d.Layout, d.Lean, d.config.TLSConfig != "", d.newDialogue, lanes, pipeline)
 }
 
 // dialogue is of [sqlkv.Dialogue]. Each request has a packet of its own, and is answered in order.
@@ -45,7 +37,7 @@ type dialogue struct {
 	refused error // why that batch was undone
 }
 
-func (d *db) newDialogue(statements []sqlkv.LaneStatement) *dialogue {
+func (d *db) newDialogue(statements []sqlkv.LaneStatement) sqlkv.Dialogue {
 	lane := &dialogue{numbers: make(numbers, len(statements))}
 	lane.Connection = &wire.Connection{
 		Server: "mariadb", Endpoint: d.config.Addr, Timeout: d.Timeout, Reconnects: &d.Reconnects, Bound: &d.Bound,

@@ -19,15 +19,7 @@ import (
 // protocol's extended query: Bind, Execute and, so that an error ends with its operation, Sync.
 // https://www.postgresql.org/docs/15/protocol-flow.html
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
-	if !d.Lean || d.config.TLSConfig != nil {
-		return nil, fmt.Errorf("postgres: asynchronous handles are of client lean and have no TLS: %w", store.ErrRefused)
-	}
-	statements := d.Layout.LaneStatements()
-	speakers := make([]wire.Speaker, lanes)
-	for i := range speakers {
-		speakers[i] = sqlkv.NewLane(&d.Layout, statements, d.newDialogue(statements), pipeline)
-	}
-	return wire.NewLoop(speakers, pipeline)
+	return sqlkv.NewLoop("postgres", &d.Layout, d.Lean, d.config.TLSConfig != nil, d.newDialogue, lanes, pipeline)
 }
 
 // dialogue is of [sqlkv.Dialogue].
@@ -46,7 +38,7 @@ type callForm struct {
 // execute is the message Execute of the portal without a name, for all rows.
 const execute, synchronize = "E\x00\x00\x00\x09\x00\x00\x00\x00\x00", "S\x00\x00\x00\x04"
 
-func (d *db) newDialogue(statements []sqlkv.LaneStatement) *dialogue {
+func (d *db) newDialogue(statements []sqlkv.LaneStatement) sqlkv.Dialogue {
 	c := &dialogue{Connection: &wire.Connection{
 		Server: "postgres", Timeout: d.Timeout, Reconnects: &d.Reconnects, Bound: &d.Bound,
 		Network: func(ctx context.Context, _ string, timeout time.Duration) (net.Conn, error) {

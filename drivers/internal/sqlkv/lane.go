@@ -72,6 +72,21 @@ func NewLane(l *Layout, statements []LaneStatement, d Dialogue, pipeline int) *L
 	return lane
 }
 
+// NewLoop makes the lanes of [store.Asynchronous], each over a dialogue of its own. lean and secured are how the
+// store was opened: the library's client has no lanes, and TLS has none.
+func NewLoop(server string, l *Layout, lean, secured bool, dialogue func([]LaneStatement) Dialogue, lanes,
+	pipeline int) (store.Loop, error) {
+	if !lean || secured {
+		return nil, fmt.Errorf("%s: asynchronous handles are of client lean and have no TLS: %w", server, store.ErrRefused)
+	}
+	statements := l.LaneStatements()
+	speakers := make([]wire.Speaker, lanes)
+	for i := range speakers {
+		speakers[i] = NewLane(l, statements, dialogue(statements), pipeline)
+	}
+	return wire.NewLoop(speakers, pipeline)
+}
+
 // StepsInBatches is of [wire.Stepper].
 func (l *Lane) StepsInBatches() bool {
 	s, is := l.dialogue.(wire.Stepper)
@@ -202,7 +217,7 @@ func (l *Lane) Answer(slot int, into []byte) (value []byte, more bool, err error
 
 // wrong gives the connection up over a number of rows that the statement can't have.
 func (l *Lane) wrong(a *askedLane, rows int64) error {
-	return l.Link().GiveUp(doing[a.operation], fmt.Errorf("the server tells of %d rows, expected one", rows))
+	return l.Link().GiveUp(doing[a.operation], fmt.Errorf("the server reported %d rows, expected one", rows))
 }
 
 func (l *Lane) swapped(a *askedLane, rows int64) (more bool, err error) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"assay/internal/analysis/stat"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -121,6 +122,18 @@ func TestCeilingOfASearch(t *testing.T) {
 		r.Role, r.Rate, r.Capacity = plan.Ceiling, &Estimate{Value: 40_000}, &Capacity{Outcome: outcome}
 		if got := r.isCeiling(); got != want {
 			t.Errorf("%s: %v", outcome, got)
+		}
+	}
+}
+
+// The highest rate that was tried has no interval: it is no capacity.
+func TestIntervalIsOfACapacityAlone(t *testing.T) {
+	for outcome, want := range map[capacity.Outcome]bool{capacity.Found: true, capacity.AtLeast: false} {
+		r := rowOf(searched(40_000, false))
+		r.Capacity = &Capacity{Outcome: outcome}
+		r.setRate(stat.Estimate{Value: 40_000, N: 3, Interval: &stat.Interval{Low: 35_000, High: 45_000}})
+		if r.Rate.Value != 40_000 || (r.Rate.Low != nil) != want || (r.Rate.High != nil) != want {
+			t.Errorf("%s: %+v", outcome, r.Rate)
 		}
 	}
 }

@@ -165,6 +165,9 @@ func (t *Table) resolution() float64 {
 
 func (r *Row) setRate(e stat.Estimate) {
 	rate := EstimateOf(e)
+	if r.Capacity != nil && r.Capacity.Outcome != capacity.Found {
+		rate.Low, rate.High = nil, nil // what was tried has no interval: it is no capacity
+	}
 	r.Rate = &rate
 	var logs []float64
 	for _, o := range r.Used() {

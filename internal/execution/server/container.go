@@ -92,7 +92,7 @@ func (of image) digest() (string, error) {
 	}
 	id, err := askRuntime(runtime, "image", "inspect", "--format", "{{.Id}}", of.reference)
 	if err != nil {
-		return "", fmt.Errorf("looking at the image %s: %w\nan image that is not here is had by: %s pull %s",
+		return "", fmt.Errorf("looking at the image %s: %w\nAssay pulls no image: %s pull %s fetches it",
 			of.reference, err, filepath.Base(runtime), of.reference)
 	}
 	return strings.TrimPrefix(id, "sha256:"), nil

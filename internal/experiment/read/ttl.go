@@ -137,7 +137,7 @@ func (r *resolver) expiring() *Error {
 					hint("leave out ttl, or put the requests into an experiment of their own")
 			}
 			if part.Mix[trace.Append.String()] > 0 {
-				return r.fail(r.part(p, i, j).in("mix"), "append beside values with a TTL can't be checked: a value that has expired and its parts are told apart by nothing").
+				return r.fail(r.part(p, i, j).in("mix"), "append beside values with a TTL is not supported: parts of an expired value can't be recognised").
 					hint("leave out append, or ttl")
 			}
 			if part.Mix[trace.Add.String()] > 0 {

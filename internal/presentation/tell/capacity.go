@@ -33,7 +33,6 @@ func capacitiesOf(tables []*facts.Table) (messages []finding.Message) {
 		slices.SortStableFunc(found, func(a, b *facts.Row) int {
 			return int(facts.RateOrZero(b)*1e3) - int(facts.RateOrZero(a)*1e3)
 		})
-		messages = append(messages, chosenIn(t)...)
 		if len(found) > 0 {
 			add(foundIn(t, found))
 			add(heldIn(t, found))

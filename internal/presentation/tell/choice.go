@@ -28,13 +28,20 @@ var whyWords = map[string]string{
 	string(capacity.Unfinished): "the search did not end",
 }
 
+// choicesOf says of each table of assay choose which stores do the wanted rate.
+func choicesOf(tables []*facts.Table) (messages []finding.Message) {
+	for _, t := range tables {
+		if t.Work.Capacity != nil && t.Work.Capacity.Wanted != nil {
+			messages = append(messages, chosenIn(t)...)
+		}
+	}
+	return messages
+}
+
 // chosenIn says which stores of a table do what is asked for, those with most to spare first, and then what
 // each of them costs.
 func chosenIn(t *facts.Table) (messages []finding.Message) {
 	asked := t.Work.Capacity.Wanted
-	if asked == nil {
-		return nil
-	}
 	p := finding.ChoiceParams{Place: t.Place(), Rate: asked.Rate,
 		Objectives: capacity.Texts(t.Work.Capacity.Objectives)}
 	for _, limit := range []struct {

@@ -44,6 +44,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)
 	}
+	s.Answer = append(choicesOf(slices.Concat(tables...)), s.Answer...)
 	all := placesOf(slices.Concat(tables...))
 	s.Answer = append(s.Answer, answeredBy(r, all)...) // what was lost comes before how soon a rate was back
 	s.Answer = append(s.Answer, recoveriesOf(slices.Concat(tables...))...)
