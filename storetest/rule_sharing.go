@@ -3,6 +3,9 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 
 	"assay/internal/evidence/counters"
 	"assay/internal/execution/control"
@@ -97,6 +100,7 @@ func handlesRule(mode string) func(b *bench) error {
 		if timed {
 			s.flags |= trace.FlagHandleTimes
 		}
+		before, known := openFiles(b.worker.PID())
 		r, err := b.run(s)
 		if err != nil {
 			return err
@@ -118,6 +122,11 @@ func handlesRule(mode string) func(b *bench) error {
 		if timed {
 			b.handleTimes(r, mode, operations)
 		}
+		if known && mode == handlesPerOperation {
+			if err := b.filesGone(before, operations); err != nil {
+				return err
+			}
+		}
 		m := model{}
 		m.remember(r)
 		if err := b.holds(m, s, "handles "+mode); err != nil {
@@ -125,6 +134,42 @@ func handlesRule(mode string) func(b *bench) error {
 		}
 		return b.close()
 	}
+}
+
+// filesBeside is how many more files a worker may have open after a phase than before it, for other reasons
+// than handles: what its runtime loads, connections that a library keeps.
+const filesBeside = 24
+
+// unchangedMax is how many looks in a row may see the same number of files before it is taken for the last:
+// ten seconds.
+const unchangedMax = 30
+
+// filesGone waits until the worker has no more files and sockets open than before it opened handles, and
+// closed them, or until none of them is closed any more.
+func (b *bench) filesGone(before int, handles uint64) error {
+	if handles < 2*filesBeside {
+		return nil
+	}
+	now, unchanged := 0, 0
+	_, err := b.settle(func() (bool, error) {
+		last := now
+		if now, _ = openFiles(b.worker.PID()); now < last {
+			unchanged = 0
+		}
+		unchanged++
+		return now <= before+filesBeside || unchanged > unchangedMax, nil
+	})
+	if err == nil && now > before+filesBeside {
+		b.fault("%d handles were opened and closed: the worker has %d files and sockets open after them, and had %d before",
+			handles, now, before)
+	}
+	return err
+}
+
+// openFiles counts the descriptors of a process; false: this system does not tell.
+func openFiles(pid int) (n int, known bool) {
+	entries, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+	return len(entries), err == nil
 }
 
 // handleTimes holds the times of takes of handles against the other counts of a phase: one for each

@@ -100,7 +100,7 @@ var rules = []rule{
 	{"handles-per-thread", Connections | Placement, "Handles of different threads don't disturb each other.", handlesRule(handlesPerThread)},
 	{"handles-pool", Connections, "Handles go from thread to thread in a pool, one user at a time, and waiting for one is counted apart from service.", handlesRule(handlesPool)},
 	{"handles-async", Loop | Encoding | Connections, "Asynchronous handles, each with several operations on the way, do what handles do, in the order in which they were told.", handlesRule(handlesAsync)},
-	{"handles-per-operation", Loop | Connections, "A handle can be opened and closed for each operation, and each one is counted.", handlesRule(handlesPerOperation)},
+	{"handles-per-operation", Loop | Connections, "A handle can be opened and closed for each operation, and each one is counted. Closed ones leave no file and no socket open: a store that keeps them ends at the limit of its process, and gets slower until then.", handlesRule(handlesPerOperation)},
 	{"concurrent-overwrite", Encoding | Placement, "Threads that write the same keys at once leave each key with one whole value that one of them wrote last.", contendedRule},
 	{"write-conflicts", Encoding | Durability, "A write that ends in conflict was not done, every other one was; and only a driver that says so (write_conflicts) refuses a write because others write beside it. What is counted as refused is work not done, whatever it left behind.", writeConflictsRule},
 

@@ -42,7 +42,10 @@ var plain = dialect.Plain("records")
 func (d *db) Handle() (store.Handle, error) {
 	return sqlkv.NewHandle(&d.layout, sqlkv.NewLink(0, nil), func() (sqlkv.Connection, error) {
 		c, err := d.pool.Conn(context.Background())
-		return sqlkv.Session{Conn: c, Begin: "BEGIN IMMEDIATE"}, err
+		if err != nil {
+			return nil, err
+		}
+		return sqlkv.NewSession(c, "BEGIN IMMEDIATE"), nil
 	})
 }
 

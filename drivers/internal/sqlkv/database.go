@@ -34,12 +34,16 @@ func (d *Database) Close() error { return d.pool.Close() }
 
 // Prepare readies a statement.
 func (d *Database) Prepare(text string, parameters []Kind) (Statement, error) {
-	return prepare(d.pool, d.told, text, parameters)
+	s, err := prepare(d.pool, d.told, text, parameters)
+	if err != nil {
+		return nil, err // a nil pointer would be no nil interface
+	}
+	return s, nil
 }
 
 func prepare(c interface {
 	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
-}, told func(error) error, text string, parameters []Kind) (Statement, error) {
+}, told func(error) error, text string, parameters []Kind) (*databaseStatement, error) {
 	s, err := c.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, told(err)
@@ -76,26 +80,45 @@ func undone(cause, rollback error) error {
 }
 
 // Session is a [Connection] of a pool that others share, for a database in this process: it does
-// not break. Begin is its word for a transaction that writes.
+// not break.
 type Session struct {
-	*sql.Conn
-	Begin string
+	connection *sql.Conn
+	begin      string
+	statements []*sql.Stmt
 }
 
+// NewSession is on a connection of a pool. begin is the database's word for a transaction that writes.
+func NewSession(c *sql.Conn, begin string) *Session { return &Session{connection: c, begin: begin} }
+
 // Broken is always false.
-func (s Session) Broken() bool { return false }
+func (s *Session) Broken() bool { return false }
 
 // Prepare readies a statement.
-func (s Session) Prepare(text string, parameters []Kind) (Statement, error) {
-	return prepare(s.Conn, untold, text, parameters)
+func (s *Session) Prepare(text string, parameters []Kind) (Statement, error) {
+	prepared, err := prepare(s.connection, untold, text, parameters)
+	if err != nil {
+		return nil, err
+	}
+	s.statements = append(s.statements, prepared.statement)
+	return prepared, nil
+}
+
+// Close closes the statements, and then the connection. database/sql forgets statements that were
+// prepared on one connection, and SQLite keeps a connection until the last of them is closed.
+func (s *Session) Close() error {
+	var failed []error
+	for _, prepared := range s.statements {
+		failed = append(failed, prepared.Close())
+	}
+	return errors.Join(append(failed, s.connection.Close())...)
 }
 
 func untold(err error) error { return err }
 
 // Apply is a transaction.
-func (s Session) Apply(calls []Call) error {
+func (s *Session) Apply(calls []Call) error {
 	ctx := context.Background()
-	if _, err := s.ExecContext(ctx, s.Begin); err != nil {
+	if _, err := s.connection.ExecContext(ctx, s.begin); err != nil {
 		return err
 	}
 	for _, c := range calls {
@@ -103,14 +126,14 @@ func (s Session) Apply(calls []Call) error {
 			return s.undo(err)
 		}
 	}
-	if _, err := s.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := s.connection.ExecContext(ctx, "COMMIT"); err != nil {
 		return s.undo(err)
 	}
 	return nil
 }
 
-func (s Session) undo(cause error) error {
-	_, err := s.ExecContext(context.Background(), "ROLLBACK")
+func (s *Session) undo(cause error) error {
+	_, err := s.connection.ExecContext(context.Background(), "ROLLBACK")
 	return errors.Join(cause, err)
 }
 

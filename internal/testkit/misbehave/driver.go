@@ -26,6 +26,7 @@ type behaviour struct {
 	describe    func(*store.Description)
 	open        func(store.Config) error
 	closing     func()
+	leaks       bool // keeps a file of each handle open until the store is closed
 	drop        bool // forgets everything at close
 	buffered    bool // acknowledges writes before they reach the file
 	swapNothing bool
@@ -353,6 +354,7 @@ var behaviours = []behaviour{
 		time.Sleep(20 * time.Microsecond) // time enough for another thread
 		return h.own, nil
 	}},
+	{name: "lies-leaks-files", summary: "keeps a file of each handle open after it is closed", leaks: true},
 	{name: "lies-lane-order", summary: "tells what was last begun on a connection first", tell: lastFirst},
 	{name: "lies-conflict-done", summary: "says conflict, and does the write", claimsConflicts: true, busy: refuseAndDo},
 	{name: "lies-conflict-unclaimed", summary: "says conflict, but not that it may", busy: refuse},
@@ -572,6 +574,8 @@ type db struct {
 	previous   sync.Map      // key → the value before the last
 	kept       sync.Map      // key → the caller's slice
 	common     []byte
+	leakLock   sync.Mutex
+	leaked     []*os.File
 	lastLock   sync.Mutex
 	last       []byte
 	swap       sync.Mutex // one add or compare-and-swap at a time
@@ -588,6 +592,11 @@ func (d *db) swapLast(value []byte) []byte {
 }
 
 func (d *db) Handle() (store.Handle, error) {
+	if d.leaks {
+		if err := d.leak(); err != nil {
+			return nil, err
+		}
+	}
 	if d.silent {
 		return silentHandle{&handle{db: d}}, nil
 	}
@@ -604,9 +613,25 @@ func (d *db) Settings() map[string]string {
 	return map[string]string{"sync": fmt.Sprint(d.honest.sync)}
 }
 
+func (d *db) leak() error {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	d.leakLock.Lock()
+	defer d.leakLock.Unlock()
+	d.leaked = append(d.leaked, f)
+	return nil
+}
+
 func (d *db) Close() error {
 	if d.closing != nil {
 		d.closing()
+	}
+	for _, f := range d.leaked {
+		if err := f.Close(); err != nil {
+			return err
+		}
 	}
 	return d.honest.close(d.drop)
 }
