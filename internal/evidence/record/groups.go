@@ -51,8 +51,9 @@ func planByGroup(t plan.Trial, phases []experiment.Phase) plan.Trial {
 func (t *Trial) byGroup() *Trial {
 	split := *t
 	split.Phases = nil
-	for _, p := range t.Phases {
-		whole := p
+	for i := range t.Phases {
+		p := &t.Phases[i]
+		whole := *p
 		whole.Measured = p.Measured && !whole.IsSum()
 		split.Phases = append(split.Phases, whole)
 		for _, g := range p.Groups {
@@ -65,7 +66,7 @@ func (t *Trial) byGroup() *Trial {
 // withGroup returns a group with what holds for all that worked at that time: where the process, the
 // machine and the files stood. What the phase used in all, no group used alone.
 func (p *Phase) withGroup(g Phase) Phase {
-	g.groupOf, g.Number, g.Measured, g.SampleNS, g.Clock, g.ClockDrift = p.Name, p.Number, p.Measured, p.SampleNS,
+	g.whole, g.Number, g.Measured, g.SampleNS, g.Clock, g.ClockDrift = p, p.Number, p.Measured, p.SampleNS,
 		p.Clock, p.ClockDrift
 	g.Stats, g.Sizes, g.Stops, g.Machine, g.Cold = p.Stats, p.Sizes, p.Stops, p.Machine, p.Cold
 	g.Process = Process{RSSMaxBytes: p.Process.RSSMaxBytes, ServerRSSMaxBytes: p.Process.ServerRSSMaxBytes,
@@ -74,7 +75,12 @@ func (p *Phase) withGroup(g Phase) Phase {
 }
 
 // GroupOf returns the name of the phase that a group is of, in a run by group; "": it is none.
-func (p *Phase) GroupOf() string { return p.groupOf }
+func (p *Phase) GroupOf() string {
+	if p.whole == nil {
+		return ""
+	}
+	return p.whole.Name
+}
 
 // IsSum says if the phase is the sum of its groups, which stand behind it in a run by group.
 func (p *Phase) IsSum() bool { return len(p.Groups) > 0 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -52,7 +53,7 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		marks = append(marks, p.mark(finding.LateParams{Code: finding.MarkLate, Count: x.Late, Of: x.Over(),
 			LatestNS: float64(x.LatestNS), TickNS: float64(x.TickNS)}))
 	}
-	parts := []*Phase{p}
+	parts, whole := []*Phase{p}, cmp.Or(p.whole, p)
 	for i := range p.Groups {
 		if i == 0 {
 			parts = nil
@@ -60,7 +61,7 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		parts = append(parts, &p.Groups[i])
 	}
 	for _, part := range parts {
-		for _, m := range plausible(part, p) {
+		for _, m := range plausible(part, whole) {
 			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
 		}
 	}

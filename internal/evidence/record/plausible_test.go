@@ -131,3 +131,35 @@ func TestTimesThatCanNotBe(t *testing.T) {
 		}
 	}
 }
+
+// A thread that waits for one of two processors beside 50 others does next to nothing of its time. A report,
+// which takes each group for a phase of its own, must not blame the worker for it; where processors are
+// free, it must.
+func TestAGroupWaitsForProcessorsThatOthersUse(t *testing.T) {
+	for _, c := range []struct {
+		cpus int
+		want finding.Code
+	}{{2, ""}, {64, finding.MarkTimeUnder}} {
+		count, insert := timed("count", 1, 70_000), timed("insert", 50_000_000, 990)
+		count.Name, insert.Name, insert.Threads = "beside · count", "beside · insert", 50
+		used := 1.98
+		whole := Phase{Name: "beside", Measured: true, Threads: 51, ElapsedNS: 1e9, EndedBy: EndedDuration,
+			Attempted: 50_000_001, Operations: append(insert.Operations, count.Operations...),
+			Groups: []Phase{*insert, *count}, Machine: &Machine{CPUs: c.cpus}, Process: Process{CPUSeconds: &used}}
+		stored := &Trial{State: OK, Phases: []Phase{whole}}
+		for name, trial := range map[string]*Trial{"as stored": stored, "by group": stored.byGroup()} {
+			marks := trial.CountedMarks()
+			if c.want == "" && len(marks) > 0 {
+				t.Errorf("%d CPUs, %s: %v", c.cpus, name, marks)
+			}
+			for _, m := range marks {
+				if m.Code != c.want || m.Phase != count.Name {
+					t.Errorf("%d CPUs, %s: %v", c.cpus, name, m)
+				}
+			}
+			if c.want != "" && len(marks) == 0 {
+				t.Errorf("%d CPUs, %s: no mark", c.cpus, name)
+			}
+		}
+	}
+}

@@ -255,7 +255,7 @@ type Phase struct {
 	// open load, when its first operation was due. ElapsedNS goes from there to its last operation's
 	// end. 0 in a phase.
 	BeganNS int64  `json:"began_ns,omitempty"`
-	groupOf string // see GroupOf
+	whole   *Phase // of a group in a run by group: the phase that it is of; nil: it is none
 
 	Cold *host.PageCache `json:"cold,omitempty"` // what was left of the store's files in the page cache when the phase began; nil: they were not dropped
 }
