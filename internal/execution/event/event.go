@@ -59,12 +59,15 @@ type Trial struct {
 
 // Tick is a sample of the phase under way.
 type Tick struct {
-	Rate    float64       // operations a second, since the tick before
-	P99NS   *float64      // of the service time, since the tick before; nil: not measured
-	Bad     uint64        // operations of the phase that were lost, wrong, errors or timeouts
-	Missing uint64        // of a store that evicts: reads of the phase that found nothing, which are not in Bad
-	Elapsed time.Duration // of the phase
-	Planned time.Duration // of the phase; 0: it does not end by time
+	Rate    float64  // operations a second, since the tick before
+	P99NS   *float64 // of the service time, since the tick before; nil: not measured
+	Bad     uint64   // operations of the phase that were lost, wrong, errors or timeouts
+	Missing uint64   // of a store that evicts: reads of the phase that found nothing, which are not in Bad
+	// Conflicts are operations and requests of the phase that were refused because others wrote, which are
+	// not in Bad. Those of an operation with a condition are its answers, and not counted.
+	Conflicts uint64
+	Elapsed   time.Duration // of the phase
+	Planned   time.Duration // of the phase; 0: it does not end by time
 }
 
 // TrialEnd is how a trial ended.

@@ -30,7 +30,7 @@ type readings struct {
 	lastAt    float64 // seconds since the phase began
 	usage     host.Usage
 	most      memoryMost
-	bad       uint64 // operations that were lost, wrong, errors or timeouts
+	bad       uint64 // operations that were lost, wrong, errors, timeouts or conflicts, as in a sample
 	missing   uint64 // of these, what a store that evicts may have removed
 	batches   batched
 	own       ownCounters
@@ -183,9 +183,10 @@ func (r *readings) tell(s *record.Sample) {
 	r.bad += s.Bad
 	r.missing = r.misses()
 	missed := r.missing - missing // in this sample
+	conflicts := r.sum(refused)
 	r.tick(event.Tick{Rate: float64(s.Operations-min(s.Bad-min(missed, s.Bad), s.Operations)) / max(s.Seconds,
 		1e-9), P99NS: s.P99NS,
-		Bad: r.bad - min(r.missing, r.bad), Missing: r.missing,
+		Bad: r.bad - min(r.missing+conflicts, r.bad), Missing: r.missing, Conflicts: conflicts,
 		Elapsed: time.Duration(s.At * float64(time.Second)), Planned: time.Duration(r.request.DeadlineNS)})
 	r.meter(r.last.Totals, s, false)
 }
@@ -196,10 +197,15 @@ func (r *readings) misses() (n uint64) {
 	if !r.holdings.evicts() {
 		return 0
 	}
+	return r.sum(func(t counters.Total) uint64 { return t.Outcomes[counters.Lost] })
+}
+
+// sum adds up what each operation that a rate counts has of something, since the phase began.
+func (r *readings) sum(of func(counters.Total) uint64) (n uint64) {
 	for _, p := range r.parts {
 		for i, total := range p.last.Totals {
 			if p.counts(i) {
-				n += total.Outcomes[counters.Lost]
+				n += of(total)
 			}
 		}
 	}
@@ -241,10 +247,14 @@ func (o *ownCounters) read(c *counters.File) map[string]float64 {
 }
 
 func bad(t counters.Total) uint64 {
-	refused := t.Outcomes[counters.Conflict]
-	if t.Operation.Conditional() {
-		refused = 0
-	}
 	return t.Outcomes[counters.Lost] + t.Outcomes[counters.Wrong] + t.Outcomes[counters.Error] +
-		t.Outcomes[counters.Timeout] + refused
+		t.Outcomes[counters.Timeout] + refused(t)
+}
+
+// refused is how many operations ended in a conflict that they did not ask for.
+func refused(t counters.Total) uint64 {
+	if t.Operation.Conditional() {
+		return 0
+	}
+	return t.Outcomes[counters.Conflict]
 }

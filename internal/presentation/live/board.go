@@ -272,7 +272,7 @@ func (b *board) rateLine(columns int) string {
 		whole(0, " ", plain, "op/s"),
 		whole(2, "  ", plain, "p99 "+p99Text(b.tick.P99NS)),
 		bad,
-		whole(2, "", plain, missingText(b.tick.Missing)),
+		whole(2, "", plain, besideErrors(b.tick)),
 		whole(3, "  ", plain, span(b.tick.Elapsed, b.tick.Planned)),
 		{rank: 4, before: "  ", least: min(len(b.rates), rateLeast), most: len(b.rates), draw: func(width int) string {
 			return graph.Render(spark(b.rates[len(b.rates)-width:]))

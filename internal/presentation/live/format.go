@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/internal/base/format"
+	"assay/internal/execution/event"
 )
 
 func p99Text(ns *float64) string {
@@ -42,10 +43,14 @@ func left(d time.Duration) string {
 	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// missingText says how many records of a store that evicts were missing; "": none.
-func missingText(n uint64) string {
-	if n == 0 {
-		return ""
+// besideErrors says what is counted apart from errors, where there is some of it: records of a store that
+// evicts which were missing, and conflicts.
+func besideErrors(t event.Tick) (text string) {
+	if t.Missing > 0 {
+		text = fmt.Sprintf("  missing %d", t.Missing)
 	}
-	return fmt.Sprintf("  missing %d", n)
+	if t.Conflicts > 0 {
+		text += fmt.Sprintf("  conflicts %d", t.Conflicts)
+	}
+	return text
 }

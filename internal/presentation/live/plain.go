@@ -115,7 +115,7 @@ func (p *Plain) Tick(t event.Tick) {
 
 func (p *Plain) printRate() {
 	t := p.ticks.take()
-	p.print("Rate: %.0f op/s  p99 %s  errors %d%s  %s %s %s %s  trial %d/%d", t.Rate, p99Text(t.P99NS), t.Bad, missingText(t.Missing),
+	p.print("Rate: %.0f op/s  p99 %s  errors %d%s  %s %s %s %s  trial %d/%d", t.Rate, p99Text(t.P99NS), t.Bad, besideErrors(t),
 		p.trial.Arm, p.trial.Cell, p.phase, span(t.Elapsed, t.Planned), p.trial.Number, p.trial.Of)
 }
 

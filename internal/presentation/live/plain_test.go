@@ -24,7 +24,8 @@ func aRun(v event.View) {
 	v.Tick(event.Tick{Rate: 98765.4, Elapsed: time.Second})
 	v.PhaseStarted("read")
 	v.Tick(event.Tick{Rate: 123456, P99NS: pointer(12_345), Elapsed: 3 * time.Second, Planned: 10 * time.Second})
-	v.Tick(event.Tick{Rate: 0, P99NS: pointer(1.5e9), Bad: 7, Elapsed: 4 * time.Second, Planned: 10 * time.Second})
+	v.Tick(event.Tick{Rate: 0, P99NS: pointer(1.5e9), Bad: 7, Conflicts: 31,
+		Elapsed: 4 * time.Second, Planned: 10 * time.Second})
 	v.TrialEnded(event.TrialEnd{State: record.Marked, Text: "7 values\nwere \x1b[31mwrong", Rate: pointer(120000)})
 	v.TrialStarted(event.Trial{Number: 5, Of: 60, Arm: "bbolt", Cell: "D1"})
 	v.TrialEnded(event.TrialEnd{State: record.Refused, Text: "can't reach D1"})
@@ -55,7 +56,7 @@ const plainWant = `Run: six engines  60 trials (3 done before, about 1 h 10 min)
 Run directory: results/six
 Rate: 98765 op/s  p99 –  errors 0  pebble D1 load 1.0 s  trial 4/60
 Rate: 123456 op/s  p99 12.3 µs  errors 0  pebble D1 read 3/10 s  trial 4/60
-Rate: 0 op/s  p99 1.50 s  errors 7  pebble D1 read 4/10 s  trial 4/60
+Rate: 0 op/s  p99 1.50 s  errors 7  conflicts 31  pebble D1 read 4/10 s  trial 4/60
 Trial: 4/60 pebble D1  marked  120000 op/s  7 values were ·[31mwrong
 Trial: 5/60 bbolt D1  refused  can't reach D1
 no memory limit: run as root
