@@ -29,6 +29,17 @@ type moderated struct {
 
 // moderate estimates each arm's variance from its residuals and the prior that all layouts share;
 // so many pairs are to be compared.
+//
+// Alternatives were simulated with three blocks, in tables with an arm five times as noisy. Under
+// heavy tails this shows twofold in 75 % of pairs. Lowering the variance of arms with one trial far
+// from the others, or of all noisy arms, shows it in 80 to 86 %, and 6 to 10 % of tables are wrong.
+// Other priors (the geometric mean of the variances, the largest one cut to the next, or their
+// median: Phipson and others, Annals of Applied Statistics 10, 2016) show 75 to 77 %; beside two
+// noisy arms 6 % or more are wrong. At its best, a mixture of an odd trial and a noisy arm, weighed
+// by all arms of the table, shows 84 %. It is wrong in 8 % of tables beside a noisy arm, and in 12 %
+// where noise is 2 to 23 %. Weighed so that it is wrong in 5 % of tables of like arms, it shows 80 %
+// and is wrong in 7 % at 2 to 23 %. What hides differences is the odd arm's own variance: more
+// blocks can show them.
 func moderate(compared int, layouts ...*layout) (Prior, []moderated) {
 	var own, freedoms []float64
 	var alike, pairs, total float64
@@ -61,8 +72,7 @@ func moderate(compared int, layouts ...*layout) (Prior, []moderated) {
 			if l.trace[a] < 1e-9 {
 				continue
 			}
-			// Quiet arms are raised, noisy ones not lowered: see docs/error-rates.md for what
-			// lowering costs.
+			// Quiet arms are raised, noisy ones not lowered.
 			both := (prior.Freedom*prior.Variance + freedoms[at]*own[at]) / (prior.Freedom + freedoms[at])
 			m.variance[a], m.freedom[a] = max(both, own[at]), min(prior.Freedom+freedoms[at], total)
 			at++
