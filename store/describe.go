@@ -143,6 +143,8 @@ type Hosted struct {
 	LatencySampled bool `json:"latency_sampled,omitempty"`
 	// Fills: the worker's reads can put a value where they find none.
 	Fills bool `json:"fills,omitempty"`
+	// KeyLengths: the worker can make keys of several lengths.
+	KeyLengths bool `json:"key_lengths,omitempty"`
 	// Pauses: the worker's threads can pause before their operations.
 	Pauses bool `json:"pauses,omitempty"`
 	// FindsRecorded: the worker can record what a scan, query or count found, with how far each thread

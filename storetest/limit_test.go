@@ -110,13 +110,16 @@ func TestRulesKeepToAnArraysLimits(t *testing.T) {
 // Keys of an array are tried neither scattered nor as text.
 func TestAnArrayTakesNumbers(t *testing.T) {
 	b := &bench{kit: &kit{}, description: store.Description{KeyNumbers: true, KeyBytesMin: 8, KeyBytesMax: 8}}
-	for shape, want := range map[keyval.KeyShape]bool{
-		{Format: keyval.Binary, Bytes: 8}:                true,
-		{Format: keyval.Binary, Bytes: 8, Scatter: true}: false,
-		{Format: keyval.Decimal, Digits: 8}:              false,
+	for _, c := range []struct {
+		shape keyval.KeyShape
+		want  bool
+	}{
+		{keyval.KeyShape{Format: keyval.Binary, Bytes: 8}, true},
+		{keyval.KeyShape{Format: keyval.Binary, Bytes: 8, Scatter: true}, false},
+		{keyval.KeyShape{Format: keyval.Decimal, Digits: 8}, false},
 	} {
-		if got := b.takes(shape); got != want {
-			t.Errorf("%+v: %v", shape, got)
+		if got := b.takes(c.shape); got != c.want {
+			t.Errorf("%+v: %v", c.shape, got)
 		}
 	}
 }

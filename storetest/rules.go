@@ -77,6 +77,7 @@ var rules = []rule{
 	{"binary-keys", Encoding | Placement, "Keys are bytes: 0x00, 0xff and everything between. A driver that takes keys for text loses or merges some.", binaryKeysRule},
 	{"key-lengths", Encoding | Placement, "The shortest and the longest key that the driver claims to take work.", keyLengthsRule},
 	{"key-shapes", Encoding | Placement, "Keys of every shape that the contract has (decimal, ycsb, scattered) are kept apart.", keyShapesRule},
+	{"mixed-keys", Loop | Encoding | Placement, "Keys of several lengths stand beside each other, of which one is the begin of another, or all but its last bytes are those of another; the worker makes each as long as it was asked for. A store that cuts keys merges some.", mixedKeysRule},
 	{"limits", Encoding | Placement, "A key or value one byte past a claimed limit ends in an error, or is kept whole after all; never in a dead worker, a hang, or a value that was acknowledged and is cut or gone.", limitsRule},
 
 	{"define", Columns, "Columns and indexes that the contract does not have, and definitions out of order, are answered with bad_request; an index that the store lacks is refused, and nothing has changed then. An index that was passed over makes every query a look through everything.", defineRule},

@@ -46,7 +46,24 @@ def ycsb_hash(n):
     return (-h) & WORD if h >> 63 else h
 
 
+def key_of_length(shape, index):
+    stretch = [s for s in shape["lengths"] if s.get("from", 0) <= index][-1]
+    n = index - stretch.get("from", 0) + stretch.get("first", 0)
+    if shape.get("scatter"):
+        n = mix(n)
+    made = shape.get("prefix", "").encode()
+    left = stretch["bytes"] - len(made)
+    if shape["format"] == "decimal":
+        made += str(n).rjust(min(left, 20), "0").encode()
+        return made + bytes(ord("a") + b % 16 for b in chain(n, stretch["bytes"] - len(made)))
+    if left < 8:
+        return made + struct.pack(">Q", n)[8 - left :]
+    return made + struct.pack(">Q", n) + chain(n, left - 8)
+
+
 def key(shape, index):
+    if "lengths" in shape:
+        return key_of_length(shape, index)
     n = mix(index) if shape.get("scatter") else index
     before, after = shape.get("prefix", "").encode(), shape.get("suffix", "").encode()
     if shape["format"] == "decimal":
@@ -323,6 +340,15 @@ def key_vectors():
             shapes.append({"format": "decimal", "digits": 15, "suffix": "x", "first": (1 << 48) - 1})
         for before, after in (("user", ""), ("", ""), ("a", "b")):
             shapes.append({"format": "ycsb", "prefix": before, "suffix": after, "scatter": scatter})
+    shapes += [
+        {"format": "binary", "lengths": [{"bytes": 1}, {"from": 200, "bytes": 3}, {"from": 256, "bytes": 7}, {"from": 65535, "bytes": 8},
+            {"from": 65536, "bytes": 21}, {"from": 999999, "bytes": 5, "first": 56}, {"from": 4294967295, "bytes": 300}]},
+        {"format": "binary", "prefix": "3fa85b12", "lengths": [{"bytes": 9}, {"from": 10, "bytes": 16}, {"from": 65536, "bytes": 40}]},
+        {"format": "binary", "scatter": True, "lengths": [{"bytes": 8}, {"from": 9, "bytes": 12}, {"from": 10, "bytes": 8, "first": 9}]},
+        {"format": "decimal", "lengths": [{"bytes": 1}, {"from": 10, "bytes": 5}, {"from": 65536, "bytes": 20},
+            {"from": 999999, "bytes": 21}, {"from": 4294967295, "bytes": 45}, {"from": 4294967296, "bytes": 255}]},
+        {"format": "decimal", "prefix": "user", "lengths": [{"bytes": 20}, {"from": 256, "bytes": 33}]},
+    ]
     vectors = []
     for shape in shapes:
         number_bytes = shape.get("bytes", 8) - len(shape.get("prefix", "").encode())

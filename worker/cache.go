@@ -96,6 +96,9 @@ type valuePart struct {
 	number   uint32 // of an append in its thread, from 1 on; 0: it was put
 }
 
+// partMissing is the text of a value without one of its parts.
+const partMissing = "a part that was appended is not there"
+
 // checkParts says why a value that came back for an index is none that was put there and then appended to,
 // or "", and the version of its last part. Each part proves that it is one of this index. Together they show what is
 // missing: the parts of a thread are numbered from the moment at which it put the value.
@@ -117,6 +120,9 @@ func (t *thread) checkParts(value []byte, index uint64) (last uint64, problem st
 	}
 	if len(t.parts) == 0 {
 		return 0, t.whyWrong(value, index)
+	}
+	if t.phase.lastWrites.lacks(t.parts, index) {
+		return 0, partMissing
 	}
 	return last, ""
 }
@@ -170,7 +176,7 @@ func (t *thread) follows(part valuePart, writer *phase, thread int) string {
 		case part.sequence <= before.sequence:
 			return "a part came twice, or before one that was appended earlier"
 		case part.number != before.number+1 && !writer.failedWrites(thread):
-			return "a part that was appended is not there"
+			return partMissing
 		}
 		return ""
 	}

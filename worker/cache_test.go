@@ -81,6 +81,28 @@ func TestParts(t *testing.T) {
 	if saw := th.observation(dropped, index, nil); saw != counters.ObservedWrong {
 		t.Errorf("a value without a part is observed as %x", saw)
 	}
+	// Once nothing writes any more, who has a part in a value must have its last one there.
+	p.counters.Thread(0).Acknowledged, p.counters.Thread(1).Acknowledged = 8, 3
+	verify := &phase{trace: &trace.File{Flags: trace.FlagRecordVersions}}
+	last := (&session{hosted: s.hosted, phases: s.phases, appends: true}).lastWritesOf(verify)
+	end := &thread{session: s, phase: &phase{trace: f, counters: c, request: p.request, pool: p.pool, lastWrites: last},
+		pool: p.pool, amounts: &f.Amounts, verify: true, appends: true}
+	for name, c := range map[string]struct {
+		value []byte
+		right bool
+	}{
+		"all of both":         {slices.Concat(value(index, 0, 5, length), at(0, 6), at(1, 1), at(1, 2), at(0, 7)), true},
+		"only the other's":    {slices.Concat(value(index, 1, 0, length), at(1, 1), at(1, 2)), true}, // thread 0 came before
+		"the last dropped":    {slices.Concat(value(index, 0, 5, length), at(0, 6), at(1, 1), at(1, 2)), false},
+		"both after the put":  {slices.Concat(value(index, 0, 5, length), at(1, 1), at(1, 2)), false},
+		"the other's dropped": {slices.Concat(value(index, 0, 5, length), at(0, 6), at(1, 1), at(0, 7)), false},
+		"one under way":       {slices.Concat(value(index, 0, 5, length), at(0, 6), at(0, 7), at(1, 1), at(1, 2), at(1, 3)), true},
+		"of an earlier lap":   {slices.Concat(base, at(0, 1), at(0, 2), at(1, 1), at(1, 2), at(0, 3)), false},
+	} {
+		if saw := end.observation(c.value, index, nil); (saw != counters.ObservedWrong) != c.right {
+			t.Errorf("%s at the end: observed %x", name, saw)
+		}
+	}
 	slot := slices.Index(f.Operations, trace.Append)
 	p.counters.Slot(0, slot).Outcomes[counters.Timeout]++
 	if problem := th.check(dropped, index); problem != "" {

@@ -253,6 +253,8 @@ type phase struct {
 	slots    *trace.Slots
 	stats    *statsTeller
 	unmaps   []func() error
+
+	lastWrites lastWrites // of a verify phase
 }
 
 func (p *phase) unmap() {
@@ -326,6 +328,7 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 	p.pool, p.slots = keyval.NewPool(r.Values), p.trace.Slots()
 	p.stats = s.newStatsTeller(p)
 	s.appends = s.appends || slices.Contains(p.trace.Operations, trace.Append)
+	p.lastWrites = s.lastWritesOf(p)
 	s.phases[r.Number], s.prepared = p, p
 	return nil
 }

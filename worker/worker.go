@@ -8,7 +8,7 @@
 //	operate.go  one operation of each kind
 //	fill.go     a read that puts a value where it finds none
 //	multiread.go  several records in one call
-//	cache.go    touches, appends and exchanges
+//	cache.go    touches, appends and exchanges; lastwrites.go: what a thread appended last
 //	modify.go   updates of columns; request.go: requests of several operations
 //	history.go  recorded operations; find.go: what recorded scans and queries gave
 //	lives.go    values with a time to live
@@ -155,7 +155,7 @@ func Describe(d store.Driver) store.Description {
 	// What is in no process of a worker's may be used by many of them.
 	description.Processes = description.Processes || description.Kind == store.Server || description.Kind == store.None
 	description.Hosted = store.Hosted{
-		HandleTimes: true, LatencySampled: true, FindsRecorded: true, Pauses: true, Fills: true,
+		HandleTimes: true, LatencySampled: true, FindsRecorded: true, Pauses: true, Fills: true, KeyLengths: true,
 	}
 	return description
 }

@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/base/format"
 	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/read"
 	"assay/store"
@@ -49,6 +50,7 @@ func unknownStore(s experiment.Store) store.Description {
 	d := store.Description{Name: s.Driver, Kind: store.Embedded, HandlesShareable: true, Abilities: store.Abilities{
 		Batch: true, Scan: true, Add: true, CompareAndSwap: true, Records: true, Query: true, Count: true,
 	}}
+	d.KeyLengths = true
 	if len(s.Endpoints) > 0 || s.Server != nil {
 		d.Kind = store.Server
 	}
@@ -124,7 +126,19 @@ func settingsOf(e *experiment.Experiment) (all []setting) {
 	if e.TimedEvery > 0 {
 		all = append(all, setting{"latency", []string{fmt.Sprintf("one operation in %d is timed", e.TimedEvery)}})
 	}
-	return append(all, setting{"keys", []string{fmt.Sprintf("%s, up to %s", e.Keys.Format, format.Limit(uint64(e.Keys.BytesMax())))}})
+	return append(all, setting{"keys", []string{keysText(&e.Keys)}})
+}
+
+// keysText says what keys look like. The last of several lengths is that of keys that no recording has.
+func keysText(keys *keyval.KeyShape) string {
+	shortest, longest := 0, keys.BytesMax()
+	if n := len(keys.Lengths); n > 1 {
+		shortest, longest = keys.BytesBetween(0, keys.Lengths[n-1].From-1)
+	}
+	if shortest < longest && shortest > 0 {
+		return fmt.Sprintf("%s, %d B to %s, as recorded", keys.Format, shortest, format.Limit(uint64(longest)))
+	}
+	return fmt.Sprintf("%s, up to %s", keys.Format, format.Limit(uint64(longest)))
 }
 
 // withoutName leaves out of a value's text, before it and behind it, the words of its setting's name:

@@ -220,7 +220,10 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	if d.KeyText && e.Keys.Format == keyval.Binary {
 		return &Refusal{"keys", fmt.Sprintf("%s can't store binary keys: set keys: {format: decimal}", s.Name)}
 	}
-	if d.KeyNumbers && (e.Keys.Format != keyval.Binary || e.Keys.Scatter) {
+	if len(e.Keys.Lengths) > 0 && !d.KeyLengths {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of several lengths: its worker makes none", s.Name)}
+	}
+	if d.KeyNumbers && (e.Keys.Format != keyval.Binary || e.Keys.Scatter || len(e.Keys.Lengths) > 0) {
 		return &Refusal{"keys", fmt.Sprintf("%s takes keys that count from 0 on, as positions in an array: set keys: {format: binary, bytes: 8}, without scatter", s.Name)}
 	}
 	if why := refuseKeyBytes(d, &e.Keys); why != "" {
@@ -230,8 +233,8 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	if d.KeyBytesMax > 0 && longest > d.KeyBytesMax {
 		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver takes at most %d", s.Name, longest, d.KeyBytesMax)}
 	}
-	if e.Keys.Bytes > 0 && e.Keys.Bytes < d.KeyBytesMin {
-		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver needs at least %d", s.Name, e.Keys.Bytes, d.KeyBytesMin)}
+	if shortest := e.Keys.BytesMin(); e.Keys.Format == keyval.Binary && shortest < d.KeyBytesMin {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver needs at least %d", s.Name, shortest, d.KeyBytesMin)}
 	}
 	if shortest := e.ValueBytesMin(cell); shortest < d.ValueBytesMin {
 		return &Refusal{"values", fmt.Sprintf("%s can't store values of %d bytes: its driver needs at least %d", s.Name, shortest, d.ValueBytesMin)}
@@ -247,13 +250,18 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	return nil
 }
 
-// refuseKeyBytes says what stands against an experiment's keys, by the first of them; "": nothing. They
-// differ in their digits alone.
+// refuseKeyBytes says what stands against an experiment's keys, by one of them; "": nothing. They differ in
+// their digits alone, and those of several lengths in what follows these.
 func refuseKeyBytes(d store.Description, keys *keyval.KeyShape) string {
 	if !d.KeyText && d.KeyPattern == "" {
 		return ""
 	}
 	key := keys.Append(nil, 0)
+	for _, stretch := range keys.Lengths {
+		if stretch.Bytes > len(key) {
+			key = keys.Append(nil, stretch.From)
+		}
+	}
 	if i := slices.IndexFunc(key, func(b byte) bool { return b <= ' ' || b == 0x7f }); d.KeyText && i >= 0 {
 		return fmt.Sprintf("keys such as %q: its keys are text without spaces and control characters, and this has %q", key, key[i])
 	}

@@ -36,6 +36,7 @@ func (r *Replay) ForTrace() *trace.Replay {
 	t := &trace.Replay{
 		Selection: r.Selection, Requests: r.Summary.Requests, Keys: r.Summary.Keys, Bytes: r.Summary.Sizes,
 		Speed: r.Speed, Loops: r.Loops, SpanNS: uint64(r.Summary.DurationNS),
+		KeyBytes: int(math.Round(r.Summary.KeyBytesMean)),
 	}
 	if r.Closed {
 		t.Speed = 0

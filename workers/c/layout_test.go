@@ -31,7 +31,7 @@ func TestRustDeclarationsAreTheHeaders(t *testing.T) {
 // no part of a trace; and what the host says for each.
 var notInC = map[string]bool{"unix_sockets": true, "connections_own": true, "connections_each": true, "connections_option": true, "handle_pools": true,
 	"value_bytes_min": true, "value_bytes_choices": true, "variants": true, "key_pattern": true, "batch_bytes_option": true, "indexes_idle": true, "processes": true, "handle_times": true, "latency_sampled": true, "finds_recorded": true, "eventual_within_ns": true,
-	"expiry": true, "pauses": true, "multi_get_max": true, "fills": true, "append_makes": true}
+	"expiry": true, "pauses": true, "multi_get_max": true, "fills": true, "append_makes": true, "key_lengths": true}
 
 // What a driver says of itself in C is what it says in Go and what the contract names, field by
 // field.

@@ -30,6 +30,7 @@ func replayOf(phases []*record.Phase) *recording.Fidelity {
 			worst.DelayNS, worst.GapNS = f.DelayNS, f.GapNS
 		}
 		worst.Mix, worst.Sizes = max(worst.Mix, f.Mix), max(worst.Sizes, f.Sizes)
+		worst.KeyLengths = max(worst.KeyLengths, f.KeyLengths)
 		worst.TTLs = max(worst.TTLs, f.TTLs)
 		worst.Gaps, worst.Hits = max(worst.Gaps, f.Gaps), max(worst.Hits, f.Hits)
 	}

@@ -11,7 +11,7 @@ var _ = register(
 		Also: []Parameters{
 			ReplayedParams{Place: "replay at D1", Sent: 10_000, Recorded: 10_000, Speed: 12.5, Closed: true, Hits: 0.002, OneIn: 100},
 			ReplayedParams{Place: "replay at D1", Sent: 990_000, Recorded: 1_000_000, Speed: 0.9, Asked: 1, Gaps: 0.2, DelayNS: 3.2e6, Hits: 0.002, Left: 17, Why: []string{"a negative time"}},
-			ReplayedParams{Place: "replay at D1", Sent: 10_000, Recorded: 10_000, Speed: 1, Gaps: 0.004, Hits: 0.002, Mix: 0.02, Sizes: 0.03, Lives: 0.04},
+			ReplayedParams{Place: "replay at D1", Sent: 10_000, Recorded: 10_000, Speed: 1, Gaps: 0.004, Hits: 0.002, Mix: 0.02, Sizes: 0.03, Lives: 0.04, Keys: 0.05},
 		},
 		Says: `Replayed {{count .sent}} of {{plural .recorded "request" ""}} in {{.place}}, ` +
 			`{{if .closed}}closed: as fast as stores answered, at least {{number .speed}} times the recorded speed{{else}}at {{speed .speed}} times their speed{{if has .asked}} in place of {{speed .asked}}{{end}}{{end}}; ` +
@@ -19,6 +19,7 @@ var _ = register(
 			`{{if has .delay_ns}} Requests began {{latency .delay_ns}} late in the mean: clients were busy with those before.{{end}}` +
 			`{{if has .mix}} Shares of operations differ by {{percent .mix}}.{{end}}` +
 			`{{if has .sizes}} Lengths of written values differ by {{percent .sizes}}.{{end}}` +
+			`{{if has .keys}} Lengths of keys differ by {{percent .keys}}.{{end}}` +
 			`{{if has .lives}} TTLs of written values differ by {{percent .lives}}.{{end}}` +
 			`{{if has .one_in}} One key in {{count .one_in}} was played.{{end}}` +
 			`{{if has .left}} Left out: {{plural .left "line or request" "lines or requests"}} ({{list .why}}).{{end}}`},
@@ -42,6 +43,7 @@ type ReplayedParams struct {
 	DelayNS        float64  `param:"omitempty"`
 	Mix            float64  `param:"omitempty"`
 	Sizes          float64  `param:"omitempty"`
+	Keys           float64  `param:"omitempty"` // lengths of keys
 	Lives          float64  `param:"omitempty"`
 	OneIn          uint64   `param:"omitempty"`
 	Left           uint64   `param:"omitempty"`

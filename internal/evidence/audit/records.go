@@ -127,6 +127,8 @@ func LogicalBytes(
 // fixedKeyBytes returns the length of each key, if all have the same.
 func fixedKeyBytes(keys keyval.KeyShape) (bytes int, fixed bool) {
 	switch {
+	case len(keys.Lengths) > 0:
+		return 0, false
 	case keys.Format == keyval.Binary:
 		return keys.Bytes, true
 	case keys.Format == keyval.Decimal && (keys.Digits == 20 || keys.Digits >= 15 &&

@@ -15,8 +15,9 @@ import (
 // replaced is marked.
 //
 // Fault (values): an append drops its part, stores it in place of the value, or before it
-// Assay: parts are numbered, and each proves itself: `wrong-values`, `stale-values`
-// With: storetest.TestLiesAreFound (lies-append-drops, -overwrites, -before), worker.TestParts
+// Assay: parts are numbered, and each proves itself; the final check knows the last of each thread:
+// `wrong-values`, `stale-values`
+// With: storetest.TestLiesAreFound (lies-append-drops, -last, -overwrites, -before), worker.TestParts
 //
 // Fault (values): an exchange returns the new value, an older one, or keeps the old one
 // Assay: what comes back is held as a read, and no value may be replaced twice: `wrong-values`,
@@ -29,6 +30,7 @@ func TestAppendsAndExchanges(t *testing.T) {
 		misbehave.Honest:         nil,
 		"lies-append-drops":      {finding.MarkWrong},
 		"lies-append-overwrites": {finding.MarkWrong},
+		"lies-append-last":       {finding.MarkReadbackWrong},
 		"lies-append-before":     {finding.MarkWrong},
 		"lies-exchange-new":      {finding.MarkWrong},
 		"lies-exchange-stale":    {finding.MarkAtomicLost},
@@ -42,6 +44,9 @@ func TestAppendsAndExchanges(t *testing.T) {
 				"  - {name: again, mix: {append: 60, read: 40}, append: {bytes: 50, parts: 6}, order: zipfian, operations: 3000}\n" +
 				"blocks: 1\nbusy_machine: tell\nstep_timeout: 300s\n"
 			text = strings.Replace(text, "update: 10, delete: 5", "delete: 15", 1)
+			if name == "lies-append-last" { // then no later part shows that it is missing
+				text = strings.Replace(text, "parts: 6", "parts: 3", 1)
+			}
 			directory := filepath.Join(t.TempDir(), "run")
 			if _, err := runText(context.Background(), text, directory); err != nil {
 				t.Fatal(err)

@@ -3,7 +3,6 @@ package run
 import (
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
-	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
 )
@@ -20,13 +19,14 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 	f := &recording.Fidelity{
 		Recorded: replay.Summary.Requests * replay.Loops, Left: replay.Summary.Told.Left, OneIn: replay.OneIn,
 		Keys:   replay.Summary.Keys,
-		Closed: replay.Closed, KeyBytesRecorded: replay.Summary.KeyBytesMean, KeyBytes: p.keyBytes(),
+		Closed: replay.Closed, KeyBytesRecorded: p.trace.recorded.KeyBytes(),
 	}
 	speed := replay.Speed
 	if !replay.Closed {
 		f.Asked = speed
 	}
 	sent := recording.NewShape(float64(replay.Summary.Keys), 1, true)
+	keys := &p.holdings.experiment.Keys
 	threads, attempted := p.file.Threads, p.read.last.Attempted
 	var first, last uint64
 	for i := range replay.Summary.Requests {
@@ -36,6 +36,7 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 			continue // not sent in the first lap
 		}
 		e := threads[t].Entries[at]
+		sent.AddKey(keys.BytesOf(e.Index()))
 		sent.Add(recordedAs(e.Operation()), e.Index(), int64(p.file.Amounts[e.SizeClass()]))
 		if e.Operation().Puts() {
 			sent.AddTTL(replay.RecordedTTL(p.file.TTLs[e.SizeClass()]))
@@ -48,6 +49,7 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 			last = max(last, due)
 		}
 	}
+	f.KeyBytes = sent.KeyBytes()
 	times := sentTimes{threads: threads, attempted: attempted, late: newLateDraw(r.Late, r.Attempted, p.file.Seed)}
 	if p.cell.Handles != experiment.Async { // their operations overlap
 		times.service = newServiceDraws(r.Operations, p.file.Seed)
@@ -88,20 +90,6 @@ func meanDelay(operations []record.Operation) float64 {
 		response, service, n = response+done*o.Response.Mean(), service+done*o.Service.Mean(), n+done
 	}
 	return max(response-service, 0) / max(n, 1)
-}
-
-// keyBytes is the length of keys, of those that have one each.
-func (p *phase) keyBytes() float64 {
-	shape := p.holdings.experiment.Keys
-	switch shape.Format {
-	case keyval.Binary:
-		return float64(shape.Bytes)
-	case keyval.Decimal:
-		if shape.Digits > 0 {
-			return float64(len(shape.Prefix) + shape.Digits + len(shape.Suffix))
-		}
-	}
-	return 0
 }
 
 // recordedAs is what an operation of a replay stands for.

@@ -49,7 +49,7 @@ func keysAfter(shape keyval.KeyShape, of *audit.Indexes, most, unknown uint64) f
 
 // inOrder says if the keys of indexes 0 … records−1 ascend with them.
 func inOrder(shape keyval.KeyShape, records uint64) bool {
-	if shape.Scatter || records == 0 {
+	if len(shape.Lengths) > 0 || shape.Scatter || records == 0 {
 		return records == 0
 	}
 	return shape.Format == keyval.Binary || shape.Format == keyval.Decimal &&

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/base/finding"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -106,7 +107,8 @@ busy_machine: tell
 		}
 		f := p.Fidelity
 		if f == nil || f.Sent != times*n || f.Recorded != times*n || f.Keys != keys || f.Mix > 1e-9 ||
-			f.Sizes > 0.02 || f.Hits > 1e-9 {
+			f.Sizes > 0.02 || f.Hits > 1e-9 || f.KeyLengths > 1e-9 || math.Abs(f.KeyBytes-f.KeyBytesRecorded) > 1e-9 ||
+			f.KeyBytes < 5 {
 			t.Fatalf("%s: %+v", p.Name, f)
 		}
 		if got := f.HitRates[3]; got.KeysShare != 0.2 || math.Abs(got.Sent-hitRate) > 0.005 {
@@ -120,6 +122,61 @@ busy_machine: tell
 	if open := trial.Phases[4]; !open.Open || open.Fidelity.Asked != 2 || open.Fidelity.Speed <= 0 ||
 		open.Fidelity.Speed > 2 {
 		t.Errorf("open: %+v", open.Fidelity)
+	}
+}
+
+// Each key of a replay is as long as it was recorded, also where some of them are loaded, and scans find them
+// in their order. A store that cuts keys is seen.
+//
+// Fault (values): a store cuts long keys, so that some become one
+// Assay: what is read is another record's value: `wrong-values`
+// With: storetest.TestLiesAreFound (lies-key-cut, lies-key-end)
+func TestReplayOfKeysOfSeveralLengths(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("time_us,op,key,key_size,size\n")
+	for i := range 4000 {
+		fmt.Fprintf(&text, "%d,%s,k%d,%d,%d\n", 10*i, []string{"get", "get", "set"}[i%3], i*i%600, 3+i*i%600%60, 100)
+	}
+	file := filepath.Join(t.TempDir(), "keys.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, marks := range map[string][]finding.Code{misbehave.Honest: nil, "lies-key-cut": {finding.MarkWrong}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := filepath.Join(t.TempDir(), "run")
+			text := `name: test
+stores: [{driver: ` + name + `, worker: ` + own() + `}]
+threads: 2
+records: 60
+durability: D1
+phases:
+  - {name: load, load: true, batch: 10}
+  - {name: replay, replay: {file: ` + file + `, closed: true}}
+  - {name: scans, mix: {scan: 1}, scan: {min: 1, max: 20}, operations: 200}
+blocks: 1
+step_timeout: 300s
+busy_machine: tell
+`
+			if _, err := runText(context.Background(), text, directory); err != nil {
+				t.Fatal(err)
+			}
+			trial := trialOf(t, directory, name)
+			if trial.Error != "" || len(marks) == 0 && len(codes(trial)) > 0 {
+				t.Fatalf("error %q, marks %v", trial.Error, trial.Marks)
+			}
+			for _, mark := range marks {
+				if !hasMark(trial, mark, nil) {
+					t.Errorf("marks %v, expected %s", trial.Marks, mark)
+				}
+			}
+			f := trial.Phases[1].Fidelity
+			if f == nil || f.KeyLengths > 1e-9 || math.Abs(f.KeyBytes-f.KeyBytesRecorded) > 1e-9 || f.KeyBytes < 20 {
+				t.Errorf("%+v", f)
+			}
+		})
 	}
 }
 

@@ -119,6 +119,9 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	} else if r := t.experiment.ReplayOfValues(); r != nil && p.Load {
 		s.Replay = r.ForTrace()
 	}
+	if s.Replay != nil {
+		s.Replay.KeyLengths = t.experiment.Keys.Lengths
+	}
 	if p.Rate > 0 && p.Duration > 0 {
 		s.EndNS = uint64(p.Duration)
 	}

@@ -444,6 +444,14 @@ func (m *meter) bytes(e trace.Entry, stride, lastLap uint64, room []byte) within
 // keyBytes returns how long the keys of indexes from first to last are.
 func (m *meter) keyBytes(first, last uint64, room []byte) within64 {
 	k := m.keys
+	if len(k.Lengths) > 0 {
+		if first == last {
+			bytes := uint64(k.BytesOf(first))
+			return within64{bytes, bytes}
+		}
+		shortest, longest := k.BytesBetween(first, last)
+		return within64{uint64(shortest), uint64(longest)}
+	}
 	if k.Format == keyval.Binary {
 		return within64{uint64(k.Bytes), uint64(k.Bytes)}
 	}

@@ -23,6 +23,7 @@ package keyval
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -56,6 +57,9 @@ type KeyShape struct {
 	Digits  int       `json:"digits,omitempty"`
 	First   uint64    `json:"first,omitempty"` // of decimal keys: the number of index 0
 	Scatter bool      `json:"scatter,omitempty"`
+	// Lengths are those of keys that are not all of one length: stretches that ascend by their first index,
+	// which is 0 in the first. None: all have the above.
+	Lengths []Stretch `json:"lengths,omitempty"`
 }
 
 // Check says what is wrong with the shape; nil if nothing.
@@ -65,6 +69,9 @@ func (k KeyShape) Check() error {
 	}
 	if k.First > 0 && (k.Format != Decimal || k.Scatter || k.First > IndexMax) {
 		return fmt.Errorf("first is 0 to %d, and of decimal keys without scatter alone", uint64(IndexMax))
+	}
+	if len(k.Lengths) > 0 {
+		return k.checkLengths()
 	}
 	switch k.Format {
 	case Binary:
@@ -98,14 +105,34 @@ func (k KeyShape) numberBytes() int { return k.Bytes - len(k.Prefix) }
 
 // BytesMax returns the length of the longest key.
 func (k KeyShape) BytesMax() int {
+	if len(k.Lengths) > 0 {
+		return slices.MaxFunc(k.Lengths, byBytes).Bytes
+	}
 	if k.Format == Binary {
 		return k.Bytes
 	}
 	return len(k.Prefix) + max(20, k.Digits) + len(k.Suffix)
 }
 
+// BytesMin returns a length that no key falls short of.
+func (k KeyShape) BytesMin() int {
+	switch {
+	case len(k.Lengths) > 0:
+		return slices.MinFunc(k.Lengths, byBytes).Bytes
+	case k.Format == Binary:
+		return k.Bytes
+	}
+	return len(k.Prefix) + max(1, k.Digits) + len(k.Suffix)
+}
+
+func byBytes(a, b Stretch) int { return a.Bytes - b.Bytes }
+
 // IndexLimit returns the number of different keys that the shape can make.
 func (k KeyShape) IndexLimit() uint64 {
+	if n := len(k.Lengths); n > 0 {
+		last := k.Lengths[n-1]
+		return last.From + min(k.numbers(last.Bytes-len(k.Prefix))-last.First, IndexMax+1-last.From)
+	}
 	if n := k.numberBytes(); k.Format == Binary && n < 6 {
 		return 1 << (8 * n)
 	}
@@ -141,6 +168,9 @@ func (m *KeyMaker) Key(index uint64) []byte {
 
 // Append appends the key of an index to dst.
 func (k *KeyShape) Append(dst []byte, index uint64) []byte {
+	if len(k.Lengths) > 0 {
+		return k.appendOfLength(dst, index)
+	}
 	n := index
 	if k.Scatter {
 		n = Mix(index)
@@ -149,20 +179,25 @@ func (k *KeyShape) Append(dst []byte, index uint64) []byte {
 	case Binary:
 		return appendBinary(append(dst, k.Prefix...), n, k.numberBytes())
 	case Decimal:
-		dst = append(dst, k.Prefix...)
-		start := len(dst)
-		dst = strconv.AppendUint(dst, n+k.First, 10)
-		if missing := k.Digits - (len(dst) - start); missing > 0 {
-			const zeros = "00000000000000000000"
-			digits := string(dst[start:])
-			dst = append(append(dst[:start], zeros[:missing]...), digits...)
-		}
+		dst = appendDigits(append(dst, k.Prefix...), n+k.First, k.Digits)
 		return append(dst, k.Suffix...)
 	default:
 		dst = append(dst, k.Prefix...)
 		dst = strconv.AppendUint(dst, YCSBHash(n), 10)
 		return append(dst, k.Suffix...)
 	}
+}
+
+// appendDigits appends a number with zeros in front up to so many digits.
+func appendDigits(dst []byte, n uint64, digits int) []byte {
+	start := len(dst)
+	dst = strconv.AppendUint(dst, n, 10)
+	if missing := digits - (len(dst) - start); missing > 0 {
+		const zeros = "00000000000000000000"
+		written := string(dst[start:])
+		dst = append(append(dst[:start], zeros[:missing]...), written...)
+	}
+	return dst
 }
 
 func appendBinary(dst []byte, n uint64, length int) []byte {

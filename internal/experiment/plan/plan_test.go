@@ -301,15 +301,20 @@ func TestRefusalReasons(t *testing.T) {
 func TestAnArrayRefusesKeysThatAreNoPositions(t *testing.T) {
 	e := anExperiment()
 	e.Stores[0].Description.KeyNumbers = true
-	for keys, taken := range map[keyval.KeyShape]bool{
-		{Format: keyval.Binary, Bytes: 16}:                true,
-		{Format: keyval.Binary, Bytes: 16, Scatter: true}: false,
-		{Format: keyval.Decimal}:                          false,
+	e.Stores[0].Description.KeyLengths = true
+	for _, c := range []struct {
+		keys  keyval.KeyShape
+		taken bool
+	}{
+		{keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, true},
+		{keyval.KeyShape{Format: keyval.Binary, Bytes: 16, Scatter: true}, false},
+		{keyval.KeyShape{Format: keyval.Decimal}, false},
+		{keyval.KeyShape{Format: keyval.Binary, Lengths: []keyval.Stretch{{Bytes: 8}}}, false},
 	} {
-		e.Keys = keys
+		e.Keys = c.keys
 		r := e.Refusal(0, 0)
-		if fits := r == nil || !strings.Contains(r.Reason, "count from 0 on"); fits != taken {
-			t.Errorf("%+v: %+v", keys, r)
+		if fits := r == nil || !strings.Contains(r.Reason, "count from 0 on"); fits != c.taken {
+			t.Errorf("%+v: %+v", c.keys, r)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type judged struct {
 const (
 	theConductor = "the order of requests, and what the conductor itself writes into them"
 	theFile      = "the trace file, which trace.Generate alone writes"
+	theRecording = "lengths of a recording's keys, which keyval.Lay lays out and Check holds"
 	theMachine   = "this machine's, and no file's"
 )
 
@@ -195,21 +196,30 @@ func manyPhases() string {
 
 // nativeChecks are those of prepare in the workers in C.
 var nativeChecks = map[string]judged{
-	"keys: prefix and suffix have at most 255 bytes each":                   {mistake: "keys: {format: decimal, suffix: " + strings.Repeat("s", 256) + "}", says: "at most 255 bytes each"},
-	"keys: binary keys have 1 to 65535 bytes":                               {mistake: "keys: {bytes: 0}", says: "binary keys have 1 to 65535 bytes"},
-	"keys: scattered keys need at least 8 bytes after the prefix":           {mistake: "keys: {bytes: 7, scatter: true}", says: "scattered keys need at least 8 bytes"},
-	"keys: binary keys have no suffix or digits":                            {mistake: "keys: {suffix: a}", says: "binary keys have no suffix"},
-	"keys: the prefix leaves nothing of a binary key":                       {mistake: "keys: {bytes: 2, prefix: ab}", says: "leaves nothing of binary keys"},
-	"values: trial_tag must be 1 to 2^32-1":                                 {unreachable: theConductor},
-	"a trace with recorded entries and a history file belong together":      {unreachable: theConductor},
-	"keys: %s keys take no bytes":                                           {mistake: "keys: {format: ycsb, bytes: 8}", says: "they take no bytes"},
-	"keys: decimal keys have 0 to 20 digits, ycsb keys take none":           {mistake: "keys: {format: decimal, digits: 21}", says: "decimal keys have 0 to 20 digits"},
-	"keys: first is 0 to 2^48-1, and of decimal keys without scatter alone": {mistake: "keys: {first: 1}", says: "first is 0 to"},
-	"keys: unknown format \\\"%s\\\"":                                       {mistake: "keys: {format: text}", says: "unknown key format"},
-	"values: pool_bytes must be a power of two from 4096 to 2^30":           {mistake: "values: {pool_bytes: 2GiB}", says: "a power of two"},
-	"values: repeated_permille must be 0 to 1000":                           {mistake: "values: {repeated: 1.1}", says: "repeated is a share"},
-	"values: length_max must be below 2^31":                                 {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1 GiB"},
-	"values: short_lengths has bits of lengths below 24 alone":              {unreachable: theConductor},
+	"keys: prefix and suffix have at most 255 bytes each":                                           {mistake: "keys: {format: decimal, suffix: " + strings.Repeat("s", 256) + "}", says: "at most 255 bytes each"},
+	"keys: binary keys have 1 to 65535 bytes":                                                       {mistake: "keys: {bytes: 0}", says: "binary keys have 1 to 65535 bytes"},
+	"keys: scattered keys need at least 8 bytes after the prefix":                                   {mistake: "keys: {bytes: 7, scatter: true}", says: "scattered keys need at least 8 bytes"},
+	"keys: binary keys have no suffix or digits":                                                    {mistake: "keys: {suffix: a}", says: "binary keys have no suffix"},
+	"keys: the prefix leaves nothing of a binary key":                                               {mistake: "keys: {bytes: 2, prefix: ab}", says: "leaves nothing of binary keys"},
+	"values: trial_tag must be 1 to 2^32-1":                                                         {unreachable: theConductor},
+	"a trace with recorded entries and a history file belong together":                              {unreachable: theConductor},
+	"keys: %s keys take no bytes":                                                                   {mistake: "keys: {format: ycsb, bytes: 8}", says: "they take no bytes"},
+	"keys: decimal keys have 0 to 20 digits, ycsb keys take none":                                   {mistake: "keys: {format: decimal, digits: 21}", says: "decimal keys have 0 to 20 digits"},
+	"keys: first is 0 to 2^48-1, and of decimal keys without scatter alone":                         {mistake: "keys: {first: 1}", says: "first is 0 to"},
+	"keys: from and first of a length are at most 2^48-1":                                           {unreachable: theRecording},
+	"keys: lengths are longer than the prefix, and at most 65535":                                   {unreachable: theRecording},
+	"keys: scattered keys of several lengths are binary and have at least 8 bytes after the prefix": {unreachable: theRecording},
+	"keys: the first length begins at index 0":                                                      {unreachable: theRecording},
+	"keys: lengths ascend by their first index":                                                     {unreachable: theRecording},
+	"keys: a length can't hold the numbers of its keys":                                             {unreachable: theRecording},
+	"keys: at most %d lengths":                                                                      {unreachable: theRecording},
+	"keys: binary and decimal keys alone have lengths":                                              {unreachable: theRecording},
+	"keys: those of several lengths have no bytes, digits, first and suffix":                        {unreachable: theRecording},
+	"keys: unknown format \\\"%s\\\"":                                                               {mistake: "keys: {format: text}", says: "unknown key format"},
+	"values: pool_bytes must be a power of two from 4096 to 2^30":                                   {mistake: "values: {pool_bytes: 2GiB}", says: "a power of two"},
+	"values: repeated_permille must be 0 to 1000":                                                   {mistake: "values: {repeated: 1.1}", says: "repeated is a share"},
+	"values: length_max must be below 2^31":                                                         {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1 GiB"},
+	"values: short_lengths has bits of lengths below 24 alone":                                      {unreachable: theConductor},
 	"%s has no %s": workerChecks["%s has no %s"],
 	"the proof column is longer than length_max":                        {unreachable: theConductor},
 	"a value in the trace is longer than length_max":                    {unreachable: theConductor},

@@ -50,7 +50,7 @@
 //	programnames.go  arms that are named after what their programs tell
 //	queries.go   queries
 //	rates.go     rates, also those that change over time
-//	replay.go    recorded traffic
+//	replay.go    recorded traffic; keylengths.go: its keys, each as long as it was
 //	request.go   requests of several steps
 //	server.go    servers and endpoints
 //	shift.go     hot records that move

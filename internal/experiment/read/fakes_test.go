@@ -46,8 +46,8 @@ func fakeDrivers() read.Drivers {
 
 func embedded(name string, classes ...store.Durability) store.Description {
 	d := store.Description{Name: name, Kind: store.Embedded, HandlesShareable: true,
-		Hosted: store.Hosted{Pauses: true, Fills: true}, Abilities: store.Abilities{Batch: true, Scan: true,
-			MultiGet: true}}
+		Hosted:    store.Hosted{Pauses: true, Fills: true, KeyLengths: true},
+		Abilities: store.Abilities{Batch: true, Scan: true, MultiGet: true}}
 	for _, class := range classes {
 		d.Durability = append(d.Durability, store.DurabilityClaim{Class: class, How: "fake"})
 	}
@@ -89,7 +89,7 @@ func fakeDescriptions() []store.Description {
 		{Name: "wal", Type: store.Bool, Default: "true", Help: "write-ahead log"},
 	}
 	pogreb := embedded("pogreb", store.D1, store.D3)
-	pogreb.Abilities = store.Abilities{}
+	pogreb.Abilities, pogreb.KeyLengths = store.Abilities{}, false
 	sqlite := embedded("sqlite", store.D1, store.D3)
 	sqlite.Abilities.Records, sqlite.Abilities.Query, sqlite.Abilities.Count = true, true, true
 	sqlite.Abilities.Modify, sqlite.Abilities.Increment = true, true

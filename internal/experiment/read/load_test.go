@@ -25,7 +25,7 @@ func TestDefaultsAreWrittenOut(t *testing.T) {
 	if !reflect.DeepEqual(e.Cells, want) {
 		t.Errorf("cells %+v, want %+v", e.Cells, want)
 	}
-	if e.Keys != (keyval.KeyShape{Format: keyval.Binary, Bytes: 16}) {
+	if !reflect.DeepEqual(e.Keys, keyval.KeyShape{Format: keyval.Binary, Bytes: 16}) {
 		t.Errorf("keys %+v", e.Keys)
 	}
 	if e.Values.RepeatedPermille != 500 || e.Values.PoolBytes != 256<<10 {

@@ -140,7 +140,11 @@ func (r workResolver) recording(p PhaseFile) (*experiment.Replay, *Error) {
 	case f.Until > 0 && f.Until <= f.From:
 		return nil, r.fail(r.in("until"), "it ends after %s, before it begins, after %s", time.Duration(f.Until), time.Duration(f.From))
 	}
-	summary, failure := replay.Summarize(nil)
+	var cuts []uint64
+	if r.replays == nil { // the first one, whose keys are the records
+		cuts = r.keyCuts()
+	}
+	summary, failure := replay.Summarize(nil, cuts[:min(len(cuts), keyCutsMax)]...)
 	if failure != nil {
 		return nil, r.fail(r.in("file"), "%s", failure)
 	}

@@ -26,7 +26,7 @@ func (r *resolver) resolve(scale string) (*experiment.Experiment, *Error) {
 	}
 	for _, step := range []func() *Error{
 		r.general, r.schedule, r.recordings, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus,
-		r.followStores, r.namespace, r.phases, r.cells, r.agents,
+		r.followStores, r.namespace, r.keyLengths, r.phases, r.cells, r.agents,
 		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.multiReads,
 		whole{r}.appends, whole{r}.traceLengths, whole{r}.sampled,
 		whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,

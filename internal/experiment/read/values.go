@@ -62,7 +62,9 @@ func (r *resolver) namespace() *Error {
 	r.e.Keys.Prefix = experiment.KeyPlaceholder + r.e.Keys.Prefix
 	if least := len(r.e.Keys.Prefix) + keyBytesSafe; r.recordedKeyBytes() > 0 && r.file.Keys.Bytes == nil &&
 		r.e.Keys.Format == keyval.Binary && r.e.Keys.Bytes < least {
-		r.note("keys have %d bytes, 8 of which name the trial; recorded are %d", least, r.recordedKeyBytes())
+		if !r.wantsKeyLengths() || r.oneKeyLength() != "" {
+			r.note("keys have %d bytes, 8 of which name the trial; recorded are %d", least, r.recordedKeyBytes())
+		}
 		r.e.Keys.Bytes = least
 	}
 	if err := r.e.Keys.Check(); err != nil {

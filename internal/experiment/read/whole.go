@@ -24,7 +24,7 @@ func (r whole) keySpace() *Error {
 		records = max(records, cell.Records)
 	}
 	if records > limit {
-		return r.fail([]string{"keys", "bytes"}, "%d-byte keys make %d different keys: too few for %d records", r.e.Keys.Bytes, limit, records)
+		return r.fail([]string{"keys", "bytes"}, "%d-byte keys make %d different keys: too few for %d records", r.e.Keys.BytesMax(), limit, records)
 	}
 	if limit > keyval.IndexMax {
 		return nil
@@ -36,7 +36,7 @@ func (r whole) keySpace() *Error {
 			continue
 		}
 		if p.Operations == 0 {
-			return r.fail(in("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.Bytes, limit, p.Name).
+			return r.fail(in("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.BytesMax(), limit, p.Name).
 				hint("use longer keys, or operations: NUMBER in place of for")
 		}
 		if batch := uint64(max(p.Batch, 1)); counting { // each thread counts from 0
@@ -46,7 +46,7 @@ func (r whole) keySpace() *Error {
 			needed += p.Operations * batch
 		}
 		if needed > limit {
-			return r.fail(in("operations"), "%d-byte keys make %d different keys: too few for %d records and inserts", r.e.Keys.Bytes, limit, needed)
+			return r.fail(in("operations"), "%d-byte keys make %d different keys: too few for %d records and inserts", r.e.Keys.BytesMax(), limit, needed)
 		}
 	}
 	return nil

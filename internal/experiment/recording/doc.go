@@ -15,6 +15,7 @@
 //	reader.go     the stream of a file: times from its first request on, and what was left out
 //	selection.go  a part of a recording: between two moments, of some keys
 //	numbering.go  numbers for keys, by first sight
+//	places.go     numbers for keys, by their lengths; keylengths.go: how many keys have each
 //	summary.go    what a part has: requests, keys, sizes, and a rate over time
 //	sizes.go      the lengths of values in at most 200 classes
 //	shape.go      what a stream is like: mix, sizes, gaps, reuse

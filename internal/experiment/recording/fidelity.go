@@ -34,11 +34,12 @@ func GapsOf(recorded, sent *Shape) (gaps []GapAt) {
 // Distances are how far two streams differ: each the largest difference between two distributions, from
 // 0 to 1.
 type Distances struct {
-	Mix   float64 `json:"mix"`
-	Sizes float64 `json:"sizes"`          // of values that are written
-	TTLs  float64 `json:"ttls,omitempty"` // likewise
-	Gaps  float64 `json:"gaps"`           // between one request and the next
-	Hits  float64 `json:"hits"`           // of all caches
+	Mix        float64 `json:"mix"`
+	Sizes      float64 `json:"sizes"`          // of values that are written
+	TTLs       float64 `json:"ttls,omitempty"` // likewise
+	KeyLengths float64 `json:"key_lengths"`    // of all requests' keys
+	Gaps       float64 `json:"gaps"`           // between one request and the next
+	Hits       float64 `json:"hits"`           // of all caches
 }
 
 // Compare holds a stream against the recorded one, once both are done. Gaps are told where both have
@@ -53,6 +54,7 @@ func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
 		d.Mix = max(d.Mix, was[o]-is[o], is[o]-was[o])
 	}
 	d.Sizes = distance(&recorded.written, &sent.written)
+	d.KeyLengths = distance(&recorded.keys, &sent.keys)
 	d.TTLs = distance(&recorded.ttls, &sent.ttls)
 	d.Gaps = distance(&recorded.gaps, &sent.gaps)
 	before, after := recorded.rates, sent.rates
@@ -83,6 +85,6 @@ type Fidelity struct {
 	HitRates []HitRate `json:"hit_rates"`
 	GapsAt   []GapAt   `json:"gaps_at,omitempty"` // none: in closed load there are none to hold
 
-	KeyBytesRecorded float64 `json:"key_bytes_recorded,omitempty"` // the mean; 0: not told
-	KeyBytes         float64 `json:"key_bytes,omitempty"`
+	KeyBytesRecorded float64 `json:"key_bytes_recorded,omitempty"` // the mean of all requests; 0: not told
+	KeyBytes         float64 `json:"key_bytes,omitempty"`          // of those that were sent
 }

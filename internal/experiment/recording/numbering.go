@@ -5,11 +5,13 @@ import "errors"
 // KeysMax is how many keys a Numbering holds: its tables then take 600 MB, while they grow.
 const KeysMax = 25_000_000
 
+var keysMost = KeysMax // a test has fewer
+
 // ErrKeys says that a recording has more keys than are numbered.
 var ErrKeys = errors.New("it has more than 25,000,000 keys")
 
-// Numbering gives keys numbers from 0 on, in the order in which they are first asked for. It is for one
-// goroutine.
+// Numbering gives keys numbers from 0 on, in the order in which they are first asked for, or by their
+// places. It is for one goroutine.
 type Numbering struct {
 	slots []uint64 // keys; 0: free
 	ids   []uint32
@@ -28,21 +30,31 @@ func (t *Numbering) Len() int { return t.n }
 
 // Number returns the number of a key. It returns ErrKeys where a new one would be one too many.
 func (t *Numbering) Number(key uint64) (id uint32, isNew bool, err error) {
+	return t.number(key, 0, nil)
+}
+
+// NumberIn returns the number of a key of a length, of which new ones get the next place of it.
+func (t *Numbering) NumberIn(places *Places, key uint64, bytes uint16) (id uint32, isNew bool, err error) {
+	return t.number(key, bytes, places)
+}
+
+// number is both; nil: keys have no places.
+func (t *Numbering) number(key uint64, bytes uint16, places *Places) (id uint32, isNew bool, err error) {
 	if key == 0 {
 		key = 1
 	}
 	at := key & t.mask
 	for t.slots[at] != key {
 		if t.slots[at] == 0 {
-			return t.add(key, at)
+			return t.add(key, at, bytes, places)
 		}
 		at = (at + 1) & t.mask
 	}
 	return t.ids[at], false, nil
 }
 
-func (t *Numbering) add(key, at uint64) (uint32, bool, error) {
-	if t.n == KeysMax {
+func (t *Numbering) add(key, at uint64, bytes uint16, places *Places) (uint32, bool, error) {
+	if t.n == keysMost {
 		return 0, false, ErrKeys
 	}
 	if uint64(t.n) >= t.mask/4*3 {
@@ -53,6 +65,9 @@ func (t *Numbering) add(key, at uint64) (uint32, bool, error) {
 		}
 	}
 	id := uint32(t.n)
+	if places != nil {
+		id = uint32(places.next(bytes))
+	}
 	t.slots[at], t.ids[at] = key, id
 	t.n++
 	return id, true, nil

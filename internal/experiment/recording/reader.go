@@ -170,6 +170,7 @@ func (r *Reader) next(out []Request) ([]Request, error) {
 				return nil, r.ended(err)
 			}
 			if out = append(out, request); r.timed(out) {
+				r.good++
 				return out, nil
 			}
 			out = out[:0]

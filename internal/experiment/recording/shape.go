@@ -11,7 +11,10 @@ type Shape struct {
 	operations [operationEnd]uint64
 	written    [histogram.Buckets]uint64 // lengths of values that were written
 	ttls       [histogram.Buckets]uint64 // of values that were written, in s; 0: without an end
+	keys       [histogram.Buckets]uint64 // lengths of the keys of all requests
 	gaps       [histogram.Buckets]uint64 // ns between one request and the next
+	keyBytes   uint64                    // of all of them
+	keysTold   uint64
 	last       int64
 	speed      float64
 	keep       uint64 // keys whose mixed word is below are looked at in caches
@@ -44,6 +47,17 @@ func (s *Shape) AddTime(atNS int64) {
 
 // AddTTL counts for how many seconds a value that is written is to live; 0: without an end.
 func (s *Shape) AddTTL(seconds float64) { s.ttls[histogram.Bucket(uint64(max(seconds, 0)+0.5))]++ }
+
+// KeyBytes is the mean length of keys, of the requests that tell one; 0: none does.
+func (s *Shape) KeyBytes() float64 { return float64(s.keyBytes) / float64(max(s.keysTold, 1)) }
+
+// AddKey counts how long the key of a request is; 0: it is not told.
+func (s *Shape) AddKey(bytes int) {
+	if bytes > 0 {
+		s.keys[histogram.Bucket(uint64(bytes))]++
+		s.keyBytes, s.keysTold = s.keyBytes+uint64(bytes), s.keysTold+1
+	}
+}
 
 // Add counts what a request does. bytes is the length of the value where one is written; Unknown.
 func (s *Shape) Add(o Operation, key uint64, bytes int64) {
@@ -96,6 +110,7 @@ func (s Selection) ShapeOf(keys uint64, speed float64, stopped func() error) (*S
 		for i := range batch {
 			r := &batch[i]
 			shape.Add(r.Operation, r.Key, r.ValueBytes)
+			shape.AddKey(int(r.KeyBytes))
 			if r.Operation.Writes() {
 				shape.AddTTL(float64(r.TTLSeconds))
 			}

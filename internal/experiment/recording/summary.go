@@ -17,6 +17,8 @@ type Summary struct {
 	KeyBytesMin  int     `json:"key_bytes_min,omitempty"` // 0: not told
 	KeyBytesMean float64 `json:"key_bytes_mean,omitempty"`
 	KeyBytesMax  int     `json:"key_bytes_max,omitempty"`
+	// KeyLengths are those of keys, ascending; several long ones may be one. None: the recording tells none.
+	KeyLengths []KeyLength `json:"key_lengths,omitempty"`
 
 	// Sizes are lengths that stand for those of values, ascending, and SizeKeys of how many keys each
 	// is the first that is told. None: the recording tells none.
@@ -35,6 +37,16 @@ type Summary struct {
 
 	Told Told `json:"told"`
 }
+
+// KeyLength is a length of keys, and how many keys have it: of those that come before each cut, and not
+// before the one before it, and of the rest.
+type KeyLength struct {
+	Bytes int      `json:"bytes"` // 0: not told
+	Keys  []uint64 `json:"keys"`
+}
+
+// KeyLengthsMax is how many lengths of keys are told apart.
+const KeyLengthsMax = 255
 
 // countsMax bounds the intervals of a summary.
 const countsMax = 600
@@ -67,19 +79,19 @@ func (r *rates) add(atNS int64) {
 }
 
 // Summarize reads a selection once. ErrKeys, in an error that says what to do, where it has too many
-// keys; stopped, which may be nil, is asked now and then, and its error ends the reading.
-func (s Selection) Summarize(stopped func() error) (*Summary, error) {
+// keys; stopped, which may be nil, is asked now and then, and its error ends the reading. Cuts, which
+// ascend, are numbers of keys by first sight: lengths before and from each on are counted apart.
+func (s Selection) Summarize(stopped func() error, cuts ...uint64) (*Summary, error) {
 	sum := &Summary{Operations: map[string]uint64{}}
 	keys := NewNumbering()
 	var (
-		operations  [operationEnd]uint64
-		all, byKey  sizes
-		ttls        sizes  // of seconds
-		known       []bool // of each key: its first length was told
-		last        int64
-		keySum      float64
-		keysOfBytes uint64
-		over        rates
+		operations [operationEnd]uint64
+		all, byKey sizes
+		ttls       sizes  // of seconds
+		known      []bool // of each key: its first length was told
+		last       int64
+		lengths    = keyLengths{cuts: cuts, counts: make([]sizes, len(cuts)+1)}
+		over       rates
 	)
 	told, err := s.Each(func(batch []Request) error {
 		if stopped != nil {
@@ -95,14 +107,7 @@ func (s Selection) Summarize(stopped func() error) (*Summary, error) {
 			}
 			if isNew {
 				known = append(known, false)
-				if n := int(r.KeyBytes); n > 0 {
-					if sum.KeyBytesMin == 0 || n < sum.KeyBytesMin {
-						sum.KeyBytesMin = n
-					}
-					sum.KeyBytesMax = max(sum.KeyBytesMax, n)
-					keySum += float64(n)
-					keysOfBytes++
-				}
+				lengths.add(id, int64(r.KeyBytes))
 			}
 			operations[r.Operation]++
 			if r.TTLSeconds > 0 {
@@ -144,9 +149,7 @@ func (s Selection) Summarize(stopped func() error) (*Summary, error) {
 	if told.TickNS >= coarseTick { // the last ones are spread within their tick
 		sum.DurationNS = last/told.TickNS*told.TickNS + told.TickNS
 	}
-	if keysOfBytes > 0 {
-		sum.KeyBytesMean = keySum / float64(keysOfBytes)
-	}
+	lengths.tell(sum)
 	sum.TTLSeconds, sum.TTLWrites = ttls.classes(TTLsMax)
 	sum.Sizes, _ = all.classes(ClassesMax / (1 + len(sum.TTLSeconds)))
 	sum.SizeKeys = byKey.by(sum.Sizes)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/recording"
 )
 
@@ -14,6 +15,10 @@ type Replay struct {
 	Requests uint64 // that the selection has; the recording is refused if they are others now
 	Keys     uint64
 	Bytes    []int // lengths of values that stand for all, ascending; none: those of Spec.Sizes
+	// KeyLengths are the stretches of the keys' shape, and KeyBytes stands for a key's length that is not
+	// recorded. None: keys have indexes in the order of first sight.
+	KeyLengths []keyval.Stretch `json:",omitempty"`
+	KeyBytes   int              `json:",omitempty"`
 	// TTLSeconds are times to live that stand for all recorded ones, ascending, and TTLsMS for how long such
 	// a value is to live here. None: no value has a TTL.
 	TTLSeconds []int    `json:",omitempty"`
@@ -70,14 +75,18 @@ type replayed struct {
 	classes [][]int16   // size class of each length with no TTL, and with each; −1: none yet
 	sizes   random
 	keys    *recording.Numbering
-	known   []uint8 // of each key: position of its length + 1, once the recording tells one; 0: not yet
-	n       uint64  // requests so far
+	places  *recording.Places // of keys; nil: they have none
+	known   []uint8           // of each key: position of its length + 1, once the recording tells one; 0: not yet
+	n       uint64            // requests so far
 }
 
 func newReplayed(g *generator) *replayed {
 	r := &replayed{generator: g, nearest: recording.NewNearest(g.Replay.Bytes),
 		times: recording.NewNearest(g.Replay.TTLSeconds), keys: recording.NewNumbering(),
 		sizes: newRandom(g.Seed, 0, purposeSizes)}
+	if len(g.Replay.KeyLengths) > 0 {
+		r.places = recording.NewPlaces(g.Replay.KeyLengths, g.Replay.KeyBytes)
+	}
 	for _, bytes := range g.Replay.Bytes {
 		r.lengths = append(r.lengths, uint32(bytes))
 	}
@@ -115,12 +124,12 @@ func (r *replayed) each(do func(request *recording.Request, key uint32) error) e
 			return changed()
 		}
 		for i := range batch {
-			key, isNew, err := r.keys.Number(batch[i].Key)
+			key, isNew, err := r.keys.NumberIn(r.places, batch[i].Key, batch[i].KeyBytes)
 			if err != nil {
 				return err
 			}
-			if isNew {
-				r.known = append(r.known, 0)
+			if missing := int(key) + 1 - len(r.known); isNew && missing > 0 {
+				r.known = append(r.known, make([]uint8, missing)...)
 			}
 			if bytes := batch[i].ValueBytes; bytes != recording.Unknown && r.known[key] == 0 && len(replay.Bytes) > 0 {
 				r.known[key] = uint8(r.nearest.Of(bytes)) + 1

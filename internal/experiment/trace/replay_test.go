@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/recording"
 	"assay/internal/experiment/trace"
 )
@@ -148,6 +149,51 @@ func TestReplayLoadsKeysAsLongAsRecorded(t *testing.T) {
 			if got-want > 4 || want-got > 4 {
 				t.Errorf("key %d has %d bytes, recorded %d", e.Index(), got, want)
 			}
+		}
+	}
+}
+
+// Each request asks for a key of its recorded length, and each key is loaded with its own value's length.
+func TestReplayKeepsLengthsOfKeys(t *testing.T) {
+	const n, keys = 5000, 300
+	r, sum := recorded(t, n, keys)
+	shape, lengths := keyval.KeyShape{Format: keyval.Binary}, []keyval.LengthOf{}
+	for _, l := range sum.KeyLengths {
+		lengths = append(lengths, keyval.LengthOf{Bytes: l.Bytes, Keys: l.Keys})
+	}
+	if floor, more := shape.Lay(lengths, 0, 4); floor > 2 || more > 0 {
+		t.Fatalf("%d keys get %d bytes", more, floor)
+	}
+	r.KeyLengths, r.KeyBytes = shape.Lengths, 4
+	f, err := trace.Generate(replaySpec(r, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := map[int]uint64{}
+	for i := range n {
+		key, index := i*i%keys, f.Threads[i%3].Entries[i/3].Index()
+		bytes, want := shape.BytesOf(index), len(fmt.Sprintf("k%d", key))
+		if before, known := numbers[key]; known && before != index || bytes != want {
+			t.Fatalf("request %d, for key k%d: index %d, before %d, of %d bytes", i, key, index, before, bytes)
+		}
+		numbers[key] = index
+	}
+	r.Speed = 0
+	load, err := trace.Generate(trace.Spec{Load: true, Replay: r, Records: r.Keys, Fresh: r.Keys,
+		Order:   trace.Order{Distribution: trace.Sequential},
+		Threads: 2, Seed: 1, Sizes: []trace.Size{{Bytes: 9, Weight: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytesOf := map[uint64]int{}
+	for _, thread := range load.Threads {
+		for _, e := range thread.Entries {
+			bytesOf[e.Index()] = int(load.Amounts[e.SizeClass()])
+		}
+	}
+	for key, index := range numbers {
+		if got, want := bytesOf[index], 50+key; got-want > 4 || want-got > 4 {
+			t.Errorf("key k%d is loaded with %d bytes, recorded %d", key, got, want)
 		}
 	}
 }

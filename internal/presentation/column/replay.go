@@ -14,6 +14,7 @@ var replayed = []Column{
 	ofReplay("replay_delay_ns", func(f *recording.Fidelity) float64 { return f.DelayNS }),
 	ofReplay("replay_mix_differs", func(f *recording.Fidelity) float64 { return f.Mix }),
 	ofReplay("replay_sizes_differ", func(f *recording.Fidelity) float64 { return f.Sizes }),
+	ofReplay("replay_key_lengths_differ", func(f *recording.Fidelity) float64 { return f.KeyLengths }),
 	ofReplay("replay_ttls_differ", func(f *recording.Fidelity) float64 { return f.TTLs }),
 	ofReplay("replay_gaps_differ", func(f *recording.Fidelity) float64 { return f.Gaps }),
 	ofReplay("replay_hits_differ", func(f *recording.Fidelity) float64 { return f.Hits }),

@@ -46,6 +46,9 @@ func replaysOf(tables []*facts.Table) (messages []finding.Message) {
 			if f.TTLs >= tellsApart {
 				p.Lives = max(p.Lives, f.TTLs)
 			}
+			if f.KeyLengths >= tellsApart {
+				p.Keys = max(p.Keys, f.KeyLengths)
+			}
 			if f.Sizes >= tellsApart {
 				p.Sizes = max(p.Sizes, f.Sizes)
 			}

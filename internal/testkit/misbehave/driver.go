@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/experiment/keyval"
 	"assay/store"
 )
 
@@ -231,6 +232,12 @@ var behaviours = []behaviour{
 		}
 		return slices.Concat(old, part)
 	}},
+	{name: "lies-append-last", summary: "acknowledges the third part of a thread without adding it", join: func(_ *handle, old, part []byte) []byte {
+		if partsOf(old, part) == 2 {
+			return old
+		}
+		return slices.Concat(old, part)
+	}},
 	{name: "lies-append-overwrites", summary: "stores what is to be appended in place of the value", join: func(_ *handle, _, part []byte) []byte {
 		return bytes.Clone(part)
 	}},
@@ -390,6 +397,7 @@ var behaviours = []behaviour{
 		}
 		return key
 	}},
+	{name: "lies-key-cut", summary: "takes keys to have 40 bytes at most", key: func(key []byte) []byte { return key[:min(len(key), 40)] }},
 	{name: "lies-key-length", summary: "claims longer keys than it takes", put: func(h *handle, key, value []byte) error {
 		if len(key) > 500 {
 			return errors.New("the key is too long")
@@ -854,4 +862,21 @@ func (h *handle) CompareAndSwap(key, old, value []byte) error {
 		return store.ErrConflict
 	}
 	return h.write(store.Write{Key: key, Value: value})
+}
+
+// partsOf returns how many parts of a value, behind its first, are of the thread that another part is of.
+func partsOf(value, part []byte) (parts int) {
+	version, _ := keyval.VersionOf(part)
+	for first := true; len(value) > 0; first = false {
+		length := keyval.FirstBytes(value)
+		if length == 0 {
+			break
+		}
+		of, _ := keyval.VersionOf(value[:length])
+		if !first && of&^keyval.SequenceMax == version&^keyval.SequenceMax {
+			parts++
+		}
+		value = value[length:]
+	}
+	return parts
 }

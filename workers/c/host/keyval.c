@@ -16,6 +16,8 @@ uint64_t keyval_ycsb_hash(uint64_t n) {
 }
 
 size_t key_bytes_max(const struct key_shape *shape) {
+    if (shape->stretches > 0)
+        return shape->longest;
     if (shape->format == KEY_BINARY)
         return shape->bytes;
     return shape->prefix_bytes + DECIMAL_DIGITS_MAX + shape->suffix_bytes;
@@ -59,7 +61,36 @@ size_t decimal_write(uint64_t n, unsigned digits, unsigned char *at) {
     return zeros + length;
 }
 
+/* The key of an index, of keys of several lengths. */
+static size_t write_of_length(const struct key_shape *shape, uint64_t index, unsigned char *at) {
+    unsigned low = 0, high = shape->stretches; /* the last one that begins at or before the index is in [low, high) */
+    while (high - low > 1) {
+        unsigned middle = (low + high) / 2;
+        if (shape->stretch[middle].from <= index)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct key_stretch *stretch = &shape->stretch[low];
+    uint64_t n = index - stretch->from + stretch->first;
+    if (shape->scatter)
+        n = keyval_mix(n);
+    size_t done = shape->prefix_bytes, left = stretch->bytes - done;
+    memcpy(at, shape->prefix, done);
+    if (shape->format == KEY_BINARY)
+        return done + write_binary(n, left, at + done);
+    done += decimal_write(n, left < DECIMAL_DIGITS_MAX ? (unsigned)left : DECIMAL_DIGITS_MAX, at + done);
+    for (uint64_t word = n; done < stretch->bytes;) {
+        word = keyval_mix(word);
+        for (unsigned i = 0; i < 8 && done < stretch->bytes; i++)
+            at[done++] = (unsigned char)('a' + (word >> (8 * i) & 15));
+    }
+    return done;
+}
+
 size_t key_write_any(const struct key_shape *shape, uint64_t index, unsigned char *at) {
+    if (shape->stretches > 0)
+        return write_of_length(shape, index, at);
     uint64_t n = shape->scatter ? keyval_mix(index) : index;
     size_t length = shape->prefix_bytes;
     memcpy(at, shape->prefix, length);

@@ -13,7 +13,15 @@
 #define KEYVAL_INDEX_MAX ((UINT64_C(1) << 48) - 1)
 enum { KEYVAL_STAMP_BYTES = 24, KEYVAL_AFFIX_BYTES_MAX = 255, KEYVAL_PHASE_MAX = 255 };
 
+enum { KEYVAL_STRETCHES_MAX = 1024, KEYVAL_KEY_BYTES_MAX = 65535 };
+
 enum key_format { KEY_BINARY, KEY_DECIMAL, KEY_YCSB };
+
+/* Indexes whose keys have one length, up to the next stretch. */
+struct key_stretch {
+    uint64_t from, first; /* the first index, and the number that its key holds */
+    size_t bytes;
+};
 
 struct key_shape {
     enum key_format format;
@@ -23,6 +31,9 @@ struct key_shape {
     size_t bytes; /* of a binary key */
     size_t prefix_bytes, suffix_bytes;
     unsigned char prefix[KEYVAL_AFFIX_BYTES_MAX], suffix[KEYVAL_AFFIX_BYTES_MAX];
+    unsigned stretches; /* 0: all keys have one length, or that of their digits */
+    size_t longest;     /* of all stretches */
+    struct key_stretch stretch[KEYVAL_STRETCHES_MAX];
 };
 
 static inline uint64_t keyval_mix(uint64_t x) {

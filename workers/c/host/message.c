@@ -256,6 +256,7 @@ struct json_object *describe_driver(const struct assay_driver *driver) {
     add_bool(object, "handle_times", true);
     add_bool(object, "latency_sampled", true);
     add_bool(object, "finds_recorded", true);
+    add_bool(object, "key_lengths", true);
     add_limit(object, "key_bytes_min", d->key_bytes_min);
     add_limit(object, "key_bytes_max", d->key_bytes_max);
     add_limit(object, "value_bytes_max", d->value_bytes_max);

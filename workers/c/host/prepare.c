@@ -34,15 +34,64 @@ static bool read_request(struct request *r, struct json_object *object, struct r
 
 enum { KEY_BYTES_MAX = 65535, KEY_DIGITS_MAX = 20 };
 
+/* How many numbers, from 0 on, fit so many bytes. */
+static uint64_t numbers_of(enum key_format format, size_t bytes) {
+    if (bytes >= (format == KEY_BINARY ? 8 : DECIMAL_DIGITS_MAX))
+        return UINT64_MAX;
+    uint64_t numbers = 1;
+    while (bytes-- > 0)
+        numbers *= format == KEY_BINARY ? 256 : 10;
+    return numbers;
+}
+
+/* Is the stretch at a place right, with those before it? */
+static bool check_stretch(const struct key_shape *shape, unsigned i, struct refusal *refusal) {
+    const struct key_stretch *stretch = &shape->stretch[i];
+    if (stretch->from > KEYVAL_INDEX_MAX || stretch->first > KEYVAL_INDEX_MAX)
+        return refuse(refusal, CLASS_BAD_REQUEST, "keys: from and first of a length are at most 2^48-1");
+    if (stretch->bytes > KEY_BYTES_MAX || stretch->bytes <= shape->prefix_bytes)
+        return refuse(refusal, CLASS_BAD_REQUEST, "keys: lengths are longer than the prefix, and at most 65535");
+    if (shape->scatter && (shape->format != KEY_BINARY || stretch->bytes - shape->prefix_bytes < 8))
+        return refuse(refusal, CLASS_BAD_REQUEST, "keys: scattered keys of several lengths are binary and have at least 8 bytes after the prefix");
+    if (i == 0)
+        return stretch->from == 0 || refuse(refusal, CLASS_BAD_REQUEST, "keys: the first length begins at index 0");
+    const struct key_stretch *before = stretch - 1;
+    if (stretch->from <= before->from)
+        return refuse(refusal, CLASS_BAD_REQUEST, "keys: lengths ascend by their first index");
+    if (before->first + (stretch->from - before->from) > numbers_of(shape->format, before->bytes - shape->prefix_bytes))
+        return refuse(refusal, CLASS_BAD_REQUEST, "keys: a length can't hold the numbers of its keys");
+    return true;
+}
+
+static bool read_lengths(struct key_shape *shape, struct json_object *list, struct refusal *refusal) {
+    size_t count = json_object_array_length(list);
+    if (count > KEYVAL_STRETCHES_MAX)
+        return refuse(refusal, CLASS_BAD_REQUEST, "keys: at most %d lengths", KEYVAL_STRETCHES_MAX);
+    for (shape->stretches = 0; shape->stretches < count; shape->stretches++) {
+        struct key_stretch *stretch = &shape->stretch[shape->stretches];
+        uint64_t bytes = 0;
+        const struct field fields[] = {
+            {"from", FIELD_WORD, &stretch->from}, {"bytes", FIELD_WORD, &bytes}, {"first", FIELD_WORD, &stretch->first}};
+        if (!read_fields(json_object_array_get_idx(list, shape->stretches), "lengths", fields, sizeof fields / sizeof *fields, refusal))
+            return false;
+        stretch->bytes = (size_t)bytes;
+        if (!check_stretch(shape, shape->stretches, refusal))
+            return false;
+        shape->longest = stretch->bytes > shape->longest ? stretch->bytes : shape->longest;
+    }
+    return true;
+}
+
 static bool read_keys(struct key_shape *shape, struct json_object *object, struct refusal *refusal) {
     *shape = (struct key_shape){0};
     const char *format = "";
     struct assay_bytes prefix = {"", 0}, suffix = {"", 0};
     int64_t bytes = 0, digits = 0;
+    struct json_object *lengths = NULL;
     const struct field fields[] = {
         {"format", FIELD_TEXT, &format}, {"bytes", FIELD_INT, &bytes},   {"prefix", FIELD_BYTES, &prefix},
         {"suffix", FIELD_BYTES, &suffix}, {"digits", FIELD_INT, &digits}, {"scatter", FIELD_BOOL, &shape->scatter},
-        {"first", FIELD_WORD, &shape->first},
+        {"first", FIELD_WORD, &shape->first}, {"lengths", FIELD_LIST, &lengths},
     };
     if (!read_fields(object, "keys", fields, sizeof fields / sizeof *fields, refusal))
         return false;
@@ -50,6 +99,17 @@ static bool read_keys(struct key_shape *shape, struct json_object *object, struc
         return refuse(refusal, CLASS_BAD_REQUEST, "keys: prefix and suffix have at most 255 bytes each");
     if (shape->first > 0 && (strcmp(format, "decimal") != 0 || shape->scatter || shape->first > KEYVAL_INDEX_MAX))
         return refuse(refusal, CLASS_BAD_REQUEST, "keys: first is 0 to 2^48-1, and of decimal keys without scatter alone");
+    memcpy(shape->prefix, prefix.data, shape->prefix_bytes = prefix.length);
+    memcpy(shape->suffix, suffix.data, shape->suffix_bytes = suffix.length);
+    if (lengths != NULL && json_object_array_length(lengths) > 0) {
+        bool decimal = strcmp(format, "decimal") == 0;
+        if (!decimal && strcmp(format, "binary") != 0)
+            return refuse(refusal, CLASS_BAD_REQUEST, "keys: binary and decimal keys alone have lengths");
+        if (bytes != 0 || digits != 0 || shape->first != 0 || suffix.length > 0)
+            return refuse(refusal, CLASS_BAD_REQUEST, "keys: those of several lengths have no bytes, digits, first and suffix");
+        shape->format = decimal ? KEY_DECIMAL : KEY_BINARY;
+        return read_lengths(shape, lengths, refusal);
+    }
     if (strcmp(format, "binary") == 0) {
         shape->format = KEY_BINARY;
         if (bytes < 1 || bytes > KEY_BYTES_MAX)
@@ -71,8 +131,6 @@ static bool read_keys(struct key_shape *shape, struct json_object *object, struc
     }
     shape->bytes = (size_t)bytes;
     shape->digits = (unsigned)digits;
-    memcpy(shape->prefix, prefix.data, shape->prefix_bytes = prefix.length);
-    memcpy(shape->suffix, suffix.data, shape->suffix_bytes = suffix.length);
     return true;
 }
 

@@ -96,6 +96,14 @@ static struct key_shape key_shape_of(struct json_object *object) {
     shape.scatter = json_object_object_get_ex(object, "scatter", &scatter) && json_object_get_boolean(scatter);
     set_affix(object, "prefix", shape.prefix, &shape.prefix_bytes);
     set_affix(object, "suffix", shape.suffix, &shape.suffix_bytes);
+    struct json_object *lengths;
+    if (json_object_object_get_ex(object, "lengths", &lengths))
+        for (; shape.stretches < count(lengths); shape.stretches++) {
+            struct json_object *one = at(lengths, shape.stretches);
+            shape.stretch[shape.stretches] =
+                (struct key_stretch){number(one, "from"), number(one, "first"), number(one, "bytes")};
+            shape.longest = number(one, "bytes") > shape.longest ? number(one, "bytes") : shape.longest;
+        }
     return shape;
 }
 

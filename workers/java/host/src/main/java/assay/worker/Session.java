@@ -211,6 +211,7 @@ final class Session {
             told.put("options", options);
         told.put("handle_times", true);
         told.put("finds_recorded", true);
+        told.put("key_lengths", true);
         told.put("abilities", new Abilities(driver).told());
         return told;
     }
