@@ -14,6 +14,7 @@ import (
 
 	"assay/drivers"
 	"assay/internal/base/format"
+	"assay/internal/evidence/host"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/jars"
@@ -67,7 +68,7 @@ func driverCatalogue() read.Drivers {
 		}
 		return nil
 	}, OnJVM: func(driver string) bool { n, ok := hostedOf(driver); return ok && n.onJVM() },
-		JarsOf: jarsOf, NullOf: nullOf, ProgramOf: server.Startable(programOf)}
+		JarsOf: jarsOf, NullOf: nullOf, ProgramOf: server.Startable(programOf), OwnCPUs: host.CPUsByCore}
 }
 
 // completeDriver completes a driver's name.

@@ -51,7 +51,7 @@ var flagHabits = []habit{
 	{[]string{"rate-limiting", "rps", "rate-limit", "R", "throughput", "arrival-rate"}, "--rate N (operations a second over all threads)"},
 	{[]string{"poisson", "constant-arrival-rate"}, "--rate N --arrivals poisson or constant"},
 	{[]string{"ttl", "expiry-range"}, "--set phases.NAME.ttl=30s (values expire; a mixture of times in the experiment file)"},
-	{[]string{"cpu", "cpuset", "affinity", "taskset", "pin"}, "--set cpus.client=0, and for a server that Assay starts: --set cpus.server=1"},
+	{[]string{"cpu", "cpuset", "affinity", "taskset", "pin"}, "--cpus 0-1, or each end by itself: --set 'cpus={client: 0, server: 1}'"},
 	{[]string{"cache-size", "compression-ratio", "compression-type", "bloom-bits", "write-buffer-size", "max-open-files"},
 		"options of the store: --set stores.NAME.options.OPTION=VALUE (assay drivers NAME lists them)"},
 	{[]string{"use-existing-db", "existing"}, "no flag: each trial begins with an empty directory and loads its own records"},

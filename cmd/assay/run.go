@@ -78,6 +78,7 @@ var fieldFlags = []fieldFlag{
 	{"rate", "phases.*.rate", "`operations` a second, whether stores keep up or not (open load); 1k,5k: a cell each, 1000..20000: a ramp"},
 	{"arrivals", "phases.*.arrivals", "how the operations of a rate are `spread`: poisson (default) or constant"},
 	{"handles", "handles", "how threads `share` handles: shared, per_thread, pool(8), per_operation"},
+	{"cpus", "cpus", "`number` of CPUs that a trial may use, such as 2, or which: 0-3"},
 	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
 	{"disk-quota", "disk_quota", "`bytes` of disk for a trial"},
 	{"blocks", "blocks", "`number` of times that everything is repeated; auto: until comparisons are decided"},
@@ -115,6 +116,7 @@ var fieldValues = map[string][]string{
 	"order":      experiment.Distributions,
 	"arrivals":   {"poisson", "constant"},
 	"handles":    {"shared", "per_thread", "pool(8)", "per_operation", "async(16)"},
+	"cpus":       {"1", "1,2"},
 	"blocks":     {"3", "5", "10", "auto"},
 	"time":       {"1m", "5m", "30m"},
 	"for":        {"10s", "30s", "60s"},
@@ -165,7 +167,12 @@ The run directory (--out) holds everything: the experiment with all defaults
 written out, each trial's result and its time series, the machine, the report.
 A server is started for each trial (memcached@start), or one that is running is
 named (memcached@HOST:PORT). Options stand in brackets: pebble[cache_bytes=8MB], and
-several values make an arm each: pebble[cache_bytes=8MB,64MB].
+several values make an arm each: pebble[cache_bytes=8MB,64MB], and with server. before
+the name those of a server that is started: etcd@start[server.count=1,3].
+
+A comma makes a list of --records, --values, --threads, --rate, --cpus, --handles,
+--memory-limit and --durability: a cell for each. Over threads, CPUs and nodes the report
+says by which law stores scale, where one explains the points.
 
 Ctrl-C ends the trial under way, keeps what was measured (exit status 3), and
 assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at once
@@ -178,6 +185,8 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
   assay run memcached@start
   assay run memcached@127.0.0.1:11211
   assay run 'pebble[cache_bytes=8MB,64MB]'
+  assay run 'etcd@start[server.count=1,3,5]' --threads 8
+  assay run pebble --threads 1,2,4,8 --cpus 1,2,4
   assay run put-get --set 'stores=[pebble, sqlite]' --for 2s
   assay run put-get --set scale=full --out results/put-get
   assay run my.yaml --records 10k,1e6 --set phases.read.for=30s

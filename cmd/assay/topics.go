@@ -27,6 +27,7 @@ that its settings give. assay drivers NAME shows how each class is reached. assa
 class by kills and power cuts. docs/durability.md has the rest.`},
 		{"endpoints", "endpoint", "How stores and servers are named on a command line", `pebble                      an engine: each trial gets an empty directory
 pebble[cache_bytes=8MB]     with an option; [cache_bytes=8MB,64MB] makes two arms
+etcd@start[server.count=1,3]  fields of server: too: options of the server, count, replicas, settings.NAME
 redis@start                 a server that Assay starts for each trial; redis alone is that, too
 redis@start=/PATH/PROGRAM   the same, of this program: another version, or a fork
 redis@127.0.0.1:6379        a server that is running; without a port, the product's own

@@ -46,6 +46,7 @@ var axes = []Axis{
 		}
 		return "entry " + c.Entry
 	}},
+	{"cpus", func(c Cell) string { return c.CPUs.Text() }},
 	{"memory_limit", func(c Cell) string { return orNone(c.MemoryLimit, "memory limit") }},
 	{"disk_quota", func(c Cell) string { return orNone(c.DiskQuota, "disk quota") }},
 	{"durability", Cell.ClassText},

@@ -48,11 +48,22 @@ func TestEveryFieldOfACellHasAnAxis(t *testing.T) {
 			f.SetUint(7)
 		case reflect.Float64:
 			f.SetFloat(7)
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
 		default:
 			f.SetInt(7)
 		}
 		if !slices.ContainsFunc(experiment.Axes(), func(a experiment.Axis) bool { return !a.Same(one, other) }) {
 			t.Errorf("no axis tells %s", field.Name)
 		}
+	}
+}
+
+// Runs that are older than the axis have the CPUs of all cells in one place.
+func TestCPUsOfOlderRuns(t *testing.T) {
+	e := experiment.Experiment{CPUs: &experiment.CPUs{Client: experiment.CPUList{1}}, Cells: make([]experiment.Cell, 2)}
+	e.Renew()
+	if e.CPUs != nil || e.Cells[1].CPUs.Text() != "client on CPUs 1" {
+		t.Errorf("%+v", e)
 	}
 }

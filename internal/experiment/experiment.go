@@ -20,7 +20,7 @@ type Experiment struct {
 
 	Stores   []Store `json:"stores"`
 	Baseline string  `json:"baseline"` // the store that ratios refer to and the A/A arm copies
-	// BaselineNamed says that the file names the baseline, and that it is not just the first store.
+	// BaselineNamed says that the file names the baseline, and that it is not just the first store that can do a cell.
 	BaselineNamed bool `json:"baseline_named,omitempty"`
 
 	// Ceilings are the null drivers of other workers than Assay's own, each once: arms of the role
@@ -48,7 +48,7 @@ type Experiment struct {
 	DiskQuotaBy   string        `json:"disk_quota_by,omitempty"` // QuotaByStop or QuotaByMount; "", in runs that are older than the field: stop
 	BusyMachine   string        `json:"busy_machine,omitempty"`  // BusyMachineMark or BusyMachineTell; "", in runs that are older than the field: mark
 	Crash         *Crash        `json:"crash,omitempty"`         // nil: no store is cut off
-	CPUs          *CPUs         `json:"cpus,omitempty"`          // nil: the kernel places client and server
+	CPUs          *CPUs         `json:"cpus,omitempty"`          // of all cells, in runs that are older than Cell.CPUs: see [Experiment.Renew]
 	Agents        []string      `json:"agents,omitempty"`        // where those are that do the measured phases; none: this machine does. See ParseAgents
 	AgentNames    []AgentRange  `json:"agent_names,omitempty"`   // some of them, by the names that groups of clients use
 	Sample        time.Duration `json:"sample_ns"`               // between samples; 0: a second, or a twentieth of the phase where that is less, at least 50 ms
@@ -150,8 +150,20 @@ type Cell struct {
 	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
 	Pipeline    int              `json:"pipeline,omitempty"`     // for async: operations on the way on each connection
 	Entry       string           `json:"entry,omitempty"`        // of [EntryForm]; "": as the arms' own options say
+	CPUs        *CPUs            `json:"cpus,omitempty"`         // nil: the kernel places client and server
 	MemoryLimit int64            `json:"memory_limit_bytes,omitempty"`
 	DiskQuota   int64            `json:"disk_quota_bytes,omitempty"` // phases that write end when the data directory has reached it
+}
+
+// Renew puts what runs that are older than a field have elsewhere where it stands now.
+func (e *Experiment) Renew() {
+	if e.CPUs == nil {
+		return
+	}
+	for i := range e.Cells {
+		e.Cells[i].CPUs = e.CPUs
+	}
+	e.CPUs = nil
 }
 
 // The ways to share handles, as they stand in Cell.Handles.

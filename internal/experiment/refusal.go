@@ -23,6 +23,14 @@ func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
 	return e.RefusalOf(e.Stores[storeIndex], cellIndex)
 }
 
+// Refusals are those of a store, one for each cell.
+func (e *Experiment) Refusals(storeIndex int) (all []*Refusal) {
+	for cell := range e.Cells {
+		all = append(all, e.Refusal(storeIndex, cell))
+	}
+	return all
+}
+
 // RefusalOf is Refusal of a store that need not be one of Stores: a ceiling is none.
 func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 	cell, d := e.Cells[cellIndex], s.Description

@@ -41,7 +41,7 @@ func detectClientBound(run *record.Run, tables []*facts.Table) (found []finding.
 		var most clientUse
 		used := r.Used()
 		for _, o := range used {
-			if u, known := clientUseOf(o.Phase, run.Environment.CPUs, run.Experiment.CPUs); known && u.bound() {
+			if u, known := clientUseOf(o.Phase, run.Environment.CPUs, t.Parameters.CPUs); known && u.bound() {
 				m := finding.New(finding.SeenClientBoundParams{ClientCpus: u.client, LimitCpus: u.limit,
 					ServerCpus: u.server})
 				evidence = append(evidence, seenIn(o, m))

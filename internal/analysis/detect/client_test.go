@@ -21,7 +21,10 @@ import (
 func TestClientBound(t *testing.T) {
 	use := func(client, server float64, pinned *experiment.CPUs, trialsMax int) func(run *record.Run) {
 		return func(run *record.Run) {
-			run.Experiment.CPUs, run.Environment.CPUs = pinned, 4
+			run.Environment.CPUs = 4
+			for i := range run.Experiment.Cells {
+				run.Experiment.Cells[i].CPUs = pinned
+			}
 			for i, trial := range resulttest.Trials(run, "elm") {
 				p := resulttest.PhaseOf(trial, "put")
 				p.Threads = 4

@@ -19,7 +19,7 @@ type Scaling struct {
 	Phase string    `json:"phase"`
 	Case  string    `json:"case,omitempty"` // what else tells the cells from others: "10,000 records"; "": nothing
 	Arm   string    `json:"arm"`            // of an option the name without it
-	Axis  string    `json:"axis"`           // "threads", "agents", or the option: "server.count"
+	Axis  string    `json:"axis"`           // "threads", "agents", "cpus", or the option: "server.count"
 	Sizes []float64 `json:"sizes"`
 	Rates []float64 `json:"rates"` // operations a second: geometric means over blocks
 	stat.Scaling
@@ -27,20 +27,27 @@ type Scaling struct {
 
 // AxisName is the axis as sentences have it: "threads", "nodes".
 func (s *Scaling) AxisName() string {
-	if s.Axis == serversOption {
+	switch s.Axis {
+	case serversOption:
 		return "nodes"
+	case cpusAxis:
+		return "CPUs"
 	}
 	return s.Axis
 }
 
 // loadAxes are the axes whose values are a load or a size of the system. Records and values are none: what
 // a store does with more data follows no law of these.
-var loadAxes = map[string]func(experiment.Cell) float64{
-	"threads": func(c experiment.Cell) float64 { return float64(c.Threads) },
-	"agents":  func(c experiment.Cell) float64 { return float64(c.Agents) },
+var loadAxes = map[string]func(experiment.Cell, experiment.Store) float64{
+	"threads": func(c experiment.Cell, _ experiment.Store) float64 { return float64(c.Threads) },
+	"agents":  func(c experiment.Cell, _ experiment.Store) float64 { return float64(c.Agents) },
+	cpusAxis:  func(c experiment.Cell, s experiment.Store) float64 { return float64(len(c.CPUs.Of(s))) },
 }
 
-const serversOption = "server.count"
+const (
+	cpusAxis      = "cpus"
+	serversOption = "server.count"
+)
 
 // isSize reports whether an option of a store is a size of the system: its nodes, or its own threads.
 func isSize(option string) bool { return option == serversOption || strings.Contains(option, "thread") }
@@ -88,7 +95,7 @@ func ScalingOf(tables []*Table) (all []Scaling) {
 				continue
 			}
 			for path, size := range loadAxes {
-				add(key{t.Class, t.Phase, restOf(t, path), r.Arm, path}, point{size(t.Parameters), r, t})
+				add(key{t.Class, t.Phase, restOf(t, path), r.Arm, path}, point{size(t.Parameters, storeOf(t, r)), r, t})
 			}
 			for option, of := range sizeOptions(t, r) {
 				add(key{t.Class, t.Phase, restOf(t, ""), of.store, option}, point{of.size, r, t})
@@ -107,6 +114,14 @@ func ScalingOf(tables []*Table) (all []Scaling) {
 			strings.Compare(a.Axis, b.Axis), strings.Compare(a.Arm, b.Arm))
 	})
 	return all
+}
+
+// storeOf is a row's store; the zero one where the run does not have it.
+func storeOf(t *Table, r *Row) (s experiment.Store) {
+	if t.Run != nil && r.Store >= 0 && r.Store < len(t.Run.Experiment.Stores) {
+		s = t.Run.Experiment.Stores[r.Store]
+	}
+	return s
 }
 
 // sizeOption is a store without an option that is a size, and its value.

@@ -38,6 +38,52 @@ func TestScalingOverThreads(t *testing.T) {
 	}
 }
 
+// Over CPUs a law is one of those that the store's own process has: of a server that Assay starts the server's,
+// and the client's of others.
+func TestScalingOverCPUs(t *testing.T) {
+	list := func(n int) (all experiment.CPUList) {
+		for cpu := range n {
+			all = append(all, cpu)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		server bool
+		of     func(n int) *experiment.CPUs
+		law    bool
+	}{
+		"a number":                         {false, func(n int) *experiment.CPUs { return &experiment.CPUs{Number: n, Client: list(n), Server: list(n)} }, true},
+		"the client's, embedded":           {false, func(n int) *experiment.CPUs { return &experiment.CPUs{Client: list(n)} }, true},
+		"the server's":                     {true, func(n int) *experiment.CPUs { return &experiment.CPUs{Client: list(2), Server: list(n)} }, true},
+		"the server's, and it is embedded": {false, func(n int) *experiment.CPUs { return &experiment.CPUs{Client: list(2), Server: list(n)} }, false},
+		"other ones, as many":              {false, func(n int) *experiment.CPUs { return &experiment.CPUs{Client: experiment.CPUList{n}} }, false},
+	} {
+		tables := threadsAndMemory(0.05, 0.002)
+		for _, table := range tables {
+			table.Parameters = experiment.Cell{Durability: "D1", Threads: 4, CPUs: c.of(table.Parameters.Threads), Handles: experiment.Shared, MemoryLimit: table.Parameters.MemoryLimit}
+			if table.Run.Experiment.Stores[0].Server = nil; c.server {
+				table.Run.Experiment.Stores[0].Server = &experiment.Server{}
+			}
+		}
+		all := facts.ScalingOf(tables)
+		if !c.law {
+			if len(all) > 0 {
+				t.Errorf("%s: %+v", name, all)
+			}
+			continue
+		}
+		if len(all) != 2 {
+			t.Errorf("%s: %d laws, expected one at each memory limit", name, len(all))
+			continue
+		}
+		for _, s := range all {
+			if s.Law != stat.Universal || s.Axis != "cpus" || s.AxisName() != "CPUs" || math.Abs(s.Sigma-0.05) > 0.02 {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+}
+
 // Rates that the experiment sets, and sizes of data, follow no law of load.
 func TestScalingIsOfLoadAlone(t *testing.T) {
 	tables := threadsAndMemory(0.05, 0.002)

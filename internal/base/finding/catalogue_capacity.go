@@ -63,7 +63,7 @@ var _ = register(
 	Entry{Example: OptionsTunedParams{Stores: []string{"pebble-tuned on my-workload"}, Beside: []string{"bbolt", "pebble"}},
 		Says: `Options were tuned of {{list .stores}}, not of {{list .beside}}: a difference may be of the options, and hold on that workload alone.`},
 	Entry{Example: ChoiceParams{Place: "capacity (D3)", Rate: 20000, Objectives: "p99 < 5 ms", Within: []string{"4 GiB of memory", "100 GB of disk"},
-		Does: []string{"pebble (2.50× the rate)"}, Unclear: []string{"goleveldb (0.90×: the rate is within its interval)"},
+		Does: []string{"pebble (2.50× the rate)"}, Unclear: []string{"goleveldb (0.90×: one run may find it lower)"},
 		Not: []string{"bbolt (0.40×: its capacity is lower)"}},
 		Also: []Parameters{ChoiceParams{Place: "capacity (D3)", Rate: 20000, Objectives: "p99 < 5 ms", Not: []string{"bbolt (0.40×: its capacity is lower)"}}},
 		Says: `{{if .does}}Does {{rate .rate}} at {{.objectives}}{{if .within}} with {{list .within}}{{end}} in {{.place}}: {{list .does}}.` +

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,12 @@ func TestCoresOfCPUs(t *testing.T) {
 		if got := cores(m.roots, cpus); got != want {
 			t.Errorf("%v are threads of %d cores, want %d", cpus, got, want)
 		}
+	}
+	if got := byCore(m.roots, []int{0, 2, 3, 1, 9}); !slices.Equal(got, []int{0, 3, 9, 2, 1}) {
+		t.Errorf("by core: %v", got)
+	}
+	if got := byCore(m.roots, []int{8, 9}); !slices.Equal(got, []int{8, 9}) {
+		t.Errorf("of unknown cores: %v", got)
 	}
 }
 

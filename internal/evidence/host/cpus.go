@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"assay/internal/base/bounded"
@@ -41,6 +42,36 @@ func OwnCPUs() (cpus []int) {
 	return cpus
 }
 
+// CPUsByCore are those of [OwnCPUs], one of each core before the second of any; nil: not known. So as many as
+// can be of the first ones do not share a core.
+func CPUsByCore() []int { return byCore(kernelRoots, OwnCPUs()) }
+
+func byCore(r roots, cpus []int) (all []int) {
+	cpus = slices.Clone(cpus)
+	for len(cpus) > 0 {
+		seen := map[string]bool{}
+		var later []int
+		for _, cpu := range cpus {
+			core, known := coreOf(r, cpu)
+			if known && seen[core] {
+				later = append(later, cpu)
+				continue
+			}
+			seen[core] = true
+			all = append(all, cpu)
+		}
+		cpus = later
+	}
+	return all
+}
+
+// coreOf names the core that a CPU is a thread of.
+func coreOf(r roots, cpu int) (name string, known bool) {
+	siblings := filepath.Join(r.sys, "devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "topology/thread_siblings_list")
+	text, err := bounded.Kernel(siblings)
+	return strings.TrimSpace(string(text)), err == nil
+}
+
 // Cores is how many cores the CPUs are threads of that the trial's processes may use; without a way to tell, as
 // many as CPUs. 0: nothing is known.
 func (s *Sampler) Cores() int { return cores(s.roots, s.cpus) }
@@ -48,12 +79,11 @@ func (s *Sampler) Cores() int { return cores(s.roots, s.cpus) }
 func cores(r roots, cpus []int) int {
 	seen := map[string]bool{}
 	for _, cpu := range cpus {
-		siblings := filepath.Join(r.sys, "devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "topology/thread_siblings_list")
-		text, err := bounded.Kernel(siblings)
-		if err != nil {
+		core, known := coreOf(r, cpu)
+		if !known {
 			return len(cpus)
 		}
-		seen[strings.TrimSpace(string(text))] = true
+		seen[core] = true
 	}
 	return len(seen)
 }

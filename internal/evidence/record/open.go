@@ -73,6 +73,7 @@ func (r *Run) readPlan(files reader) {
 		r.Experiment = experiment.Experiment{}
 		return
 	}
+	r.Experiment.Renew()
 	var planned []plan.Trial
 	if !r.readSealed(files, planFile, &planned, noTrials,
 		func(sum string) bool { return slices.Contains(r.Header.Plans, sum) }) {

@@ -13,17 +13,17 @@ import (
 	"assay/store"
 )
 
-// cpus are those that the experiment pins client and server to; none: the kernel places them.
-func (r *running) cpus() experiment.CPUs {
-	if r.experiment.CPUs == nil {
+// cpus are those that the trial's client and server are pinned to; none: the kernel places them.
+func (t *trial) cpus() experiment.CPUs {
+	if t.cell.CPUs == nil {
 		return experiment.CPUs{}
 	}
-	return *r.experiment.CPUs
+	return *t.cell.CPUs
 }
 
 // pinned are the CPUs that all of the trial's processes are pinned to; nil: some may use any.
 func (t *trial) pinned() []int {
-	at := t.run.cpus()
+	at := t.cpus()
 	if len(at.Client) == 0 || len(t.tested.servers.PIDs) > 0 && (t.tested.own == nil || len(at.Server) == 0) {
 		return nil
 	}
@@ -38,8 +38,11 @@ func (t *trial) pinned() []int {
 // checkLimits refuses an experiment whose memory limit or CPUs can't be set here, before anything
 // is made: an experiment without them would be another one.
 func checkLimits(e *experiment.Experiment, o Options) error {
-	if e.CPUs != nil {
-		if err := host.CheckCPUs(slices.Concat(e.CPUs.Client, e.CPUs.Server)); err != nil {
+	for _, c := range e.Cells {
+		if c.CPUs == nil {
+			continue
+		}
+		if err := host.CheckCPUs(slices.Concat(c.CPUs.Client, c.CPUs.Server)); err != nil {
 			return fmt.Errorf("the experiment's cpus: %w", err)
 		}
 	}

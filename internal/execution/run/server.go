@@ -30,7 +30,7 @@ func (t *trial) startServer(ctx context.Context) error {
 		t.disk.data = "" // the directory is the process's; there is nothing in it to watch
 	}
 	told, err := t.tested.startSlow(ctx, program, server.Request{
-		Directory: directory, Log: t.writer.Log(), Patience: t.run.experiment.StepTimeout, CPUs: t.run.cpus().Server},
+		Directory: directory, Log: t.writer.Log(), Patience: t.run.experiment.StepTimeout, CPUs: t.cpus().Server},
 		t.run.experiment.Phases, t.run.options.Rig)
 	if err != nil {
 		err = errors.Join(append([]error{err}, t.tested.removeSlow()...)...)

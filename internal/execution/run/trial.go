@@ -265,7 +265,7 @@ func (t *trial) startClients() error {
 	}
 	processes := t.run.experiment.ProcessThreads(t.cell)
 	if t.run.hub != nil {
-		if err := t.clients.Start(t.run.cpus().Client, command, t.run.experiment.HereThreads(t.cell),
+		if err := t.clients.Start(t.cpus().Client, command, t.run.experiment.HereThreads(t.cell),
 			t.writer.Log()); err != nil {
 			t.result.Cause = finding.CauseNoWorker
 			return err
@@ -273,7 +273,7 @@ func (t *trial) startClients() error {
 		return t.startAway(processes)
 	}
 	for _, threads := range processes {
-		if err := t.clients.Start(t.run.cpus().Client, command, threads, t.writer.Log()); err != nil {
+		if err := t.clients.Start(t.cpus().Client, command, threads, t.writer.Log()); err != nil {
 			t.result.Cause = finding.CauseNoWorker
 			return err
 		}

@@ -139,9 +139,6 @@ func (r *resolver) agents() *Error {
 	if err := r.agentStores(at); err != nil {
 		return err
 	}
-	if e.CPUs != nil && len(e.CPUs.Client) > 0 {
-		return r.fail([]string{"cpus", "client"}, "cpus.client are this machine's, and agents do the phases")
-	}
 	spread := func(parts []string, agents, threads int, processes *int) *Error {
 		asked := *processes
 		if asked == 0 {
@@ -155,6 +152,10 @@ func (r *resolver) agents() *Error {
 	}
 	for i := range e.Cells {
 		c := &e.Cells[i]
+		if c.CPUs != nil && len(c.CPUs.Client) > 0 {
+			return r.fail([]string{"cpus", "client"}, "the client's CPUs are this machine's, and agents do the phases").
+				hint("expected cpus: {server: …} alone")
+		}
 		if c.MemoryLimit > 0 {
 			return r.fail([]string{"memory_limit"}, "memory_limit is of this machine, and agents do the phases")
 		}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -328,6 +329,60 @@ func placeOf(program string) string {
 	return path.Base(program)
 }
 
+// serverPrefix begins the names of what stands in the field server.
+const serverPrefix = "server."
+
+// server writes the field server as a file has it; "": there is none.
+func (a armArgument) server() string {
+	all := &node{kind: table}
+	put := func(text string, quoted bool, path ...string) {
+		of, last := all, len(path)-1
+		for _, key := range path[:last] {
+			of = of.tableOf(key, "")
+		}
+		of.setText(path[last], &node{kind: scalar, text: text, quoted: quoted})
+	}
+	if a.start {
+		put("true", false, "start")
+	}
+	if a.git != "" {
+		put(a.git, true, "build", "git")
+	}
+	if a.commit != "" {
+		put(a.commit, true, "build", "commit")
+	}
+	if image, is := strings.CutPrefix(a.program, experiment.ImagePrefix); is {
+		put(image, true, "image")
+	} else if a.program != "" {
+		put(a.program, true, "program")
+	}
+	for _, o := range a.options {
+		if name, ofServer := strings.CutPrefix(o.name, serverPrefix); ofServer {
+			put(o.values[0], false, serverPath(name)...)
+		}
+	}
+	switch {
+	case len(all.entries) == 0:
+		return ""
+	case a.start && len(all.entries) == 1:
+		return "start"
+	}
+	return flow(all)
+}
+
+// serverPath is where a name behind "server." stands in the field server: count is a field of it,
+// settings.maxmemory of one of its fields, and what is no field one of the server's options.
+func serverPath(name string) []string {
+	first, rest, deeper := strings.Cut(name, ".")
+	switch _, is := fieldOf(reflect.TypeFor[ServerFile](), first); {
+	case !is:
+		return []string{"options", name}
+	case deeper:
+		return []string{first, rest}
+	}
+	return []string{first}
+}
+
 // yaml writes the arm as a file has it.
 func (a armArgument) yaml() string {
 	if !a.start && a.endpoint == "" && len(a.options) == 0 && a.name == a.driver {
@@ -337,23 +392,17 @@ func (a armArgument) yaml() string {
 	if a.name != a.driver {
 		fields = append(fields, "name: "+yamlText(a.name, false))
 	}
-	switch {
-	case a.git != "" && a.commit != "":
-		fields = append(fields, "server: {start: true, build: {git: "+yamlText(a.git, true)+", commit: "+yamlText(a.commit, true)+"}}")
-	case a.git != "":
-		fields = append(fields, "server: {start: true, build: {git: "+yamlText(a.git, true)+"}}")
-	case strings.HasPrefix(a.program, experiment.ImagePrefix):
-		fields = append(fields, "server: {start: true, image: "+yamlText(strings.TrimPrefix(a.program, experiment.ImagePrefix), true)+"}")
-	case a.program != "":
-		fields = append(fields, "server: {start: true, program: "+yamlText(a.program, true)+"}")
-	case a.start:
-		fields = append(fields, "server: start")
-	case a.endpoint != "":
+	if server := a.server(); server != "" {
+		fields = append(fields, "server: "+server)
+	}
+	if a.endpoint != "" {
 		fields = append(fields, "endpoints: ["+yamlText(a.endpoint, true)+"]")
 	}
 	var options []string
 	for _, o := range a.options {
-		options = append(options, yamlText(o.name, false)+": "+yamlText(o.values[0], false))
+		if !strings.HasPrefix(o.name, serverPrefix) {
+			options = append(options, yamlText(o.name, false)+": "+yamlText(o.values[0], false))
+		}
 	}
 	if len(options) > 0 {
 		fields = append(fields, "options: {"+strings.Join(options, ", ")+"}")

@@ -35,6 +35,7 @@ func TestLabelsAreUnique(t *testing.T) {
 				return distinct("handles", "shared", "per_thread", "pool(1)", "pool(11)", "per_operation")
 			},
 			"entry":        func() string { return distinct("entry", "one", "all", "prefer") },
+			"cpus":         func() string { return distinct("cpus", "1", "2", "0-1", "{client: 0}", "{client: 0-1}") },
 			"memory_limit": func() string { return strings.Replace(numbers("memory", 16<<20), "[", "[none, ", 1) },
 			"disk_quota":   func() string { return strings.Replace(numbers("quota", 1<<20), "[", "[none, ", 1) },
 			"durability":   func() string { return distinct("durability", "D1", "D2(1ms)", "D2(1s)", "D2(1001ms)", "D3") },

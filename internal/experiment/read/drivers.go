@@ -30,6 +30,9 @@ type Drivers struct {
 	// ProgramOf returns the server that a driver speaks to, if Assay can start it; false, or nil as
 	// a function: it can't.
 	ProgramOf func(driver string) (experiment.Program, bool)
+	// OwnCPUs are the CPUs that a trial may use on this machine, in the order in which a number of them is
+	// taken; nil, or nil as a function: not known, and taken from 0 on.
+	OwnCPUs func() []int
 	// Gives asks a server that somebody has started what it gives as it is set; nil, or nil as a
 	// function: it was not asked, or does not say.
 	Gives func(experiment.Store) *Given

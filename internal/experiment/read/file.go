@@ -8,7 +8,7 @@ type File struct {
 	About string `yaml:"about" jsonschema_description:"What question the experiment answers; its first line is the summary."`
 
 	Stores   []StoreFile `yaml:"stores" jsonschema_description:"The arms: each a driver, or a table of driver, name, options, server, endpoints, worker, client, java. The null driver is added by itself."`
-	Baseline string      `yaml:"baseline" jsonschema_description:"The store that ratios refer to and that runs a second time as the A/A arm. Default: the first store."`
+	Baseline string      `yaml:"baseline" jsonschema_description:"The store that ratios refer to and that runs a second time as the A/A arm. Default: the first store that is not refused in every cell."`
 
 	Records     OneOrMany[Count]           `yaml:"records" jsonschema_description:"Records that the load phase stores. Default: 10000."`
 	Keys        KeysFile                   `yaml:"keys" jsonschema_description:"What keys look like."`
@@ -18,10 +18,11 @@ type File struct {
 	Handles     OneOrMany[HandlesForm]     `yaml:"handles" jsonschema_description:"How threads share handles: shared, per_thread, pool(N), per_operation, or async(N): one each, many driven by one OS thread, N operations on the way on each. Default: per_thread."`
 	Entry       OneOrMany[EntryForm]       `yaml:"entry" jsonschema_description:"Which of a store's several servers requests enter by: one, all in turn, or prefer, those that have the key. Default: as the arm's option entry says."`
 	Durability  OneOrMany[DurabilityForm]  `yaml:"durability" jsonschema_description:"Durability classes: D0, D1, D2(WINDOW), D3, D4. Default: the strongest that all stores reach."`
+	CPUs        OneOrMany[CPUsForm]        `yaml:"cpus" jsonschema_description:"CPUs that a trial may use: a number of them, which ones such as 0-3, or {client: …, server: …} for each end by itself. Default: the kernel places both."`
 	MemoryLimit OneOrMany[MemoryLimitForm] `yaml:"memory_limit" jsonschema_description:"Memory of a trial, page cache included: none, or bytes such as 512MiB. Default: none."`
 	DiskQuota   OneOrMany[DiskQuotaForm]   `yaml:"disk_quota" jsonschema_description:"Disk of a trial: none, or bytes such as 2GiB. A phase that writes ends when the data directory has reached it. Default: none."`
 	DiskQuotaBy DiskQuotaByForm            `yaml:"disk_quota_by" jsonschema_description:"stop: the phase ends when the data directory has reached disk_quota. mount: each trial gets a file system of that size, and the store meets a full disk. Default: stop."`
-	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, entry, values.bytes, memory_limit and disk_quota at once."`
+	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, entry, values.bytes, cpus, memory_limit and disk_quota at once."`
 
 	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
 
@@ -39,7 +40,6 @@ type File struct {
 	Cache         CacheForm       `yaml:"cache" jsonschema_description:"warm: the page cache stays as the phases before left it. cold: before each measured phase the pages of the store's files are written back and dropped from it. Default: warm."`
 	BusyMachine   BusyMachineForm `yaml:"busy_machine" jsonschema_description:"mark: a trial from which others took too much of the machine is not ranked. tell: it is, and the report says what was taken. Default: mark."`
 	Crash         CrashFile       `yaml:"crash" jsonschema_description:"Cut stores off before they are measured, so that tables say which classes are proved: kind, cuts, file_systems, mount_options. assay crash FILE makes the cuts alone. Default: they are not cut off."`
-	CPUs          CPUsFile        `yaml:"cpus" jsonschema_description:"CPUs of client and server. Default: the kernel places both."`
 	Agents        AgentsForm      `yaml:"agents" jsonschema_description:"Where agents are that do the measured phases: local:N, ssh://HOST, docker:N, join:N, or a list; a list of numbers of local ones, or {places: …, numbers: […]}, is an axis; {NAME: places, …} for groups. Default: none, this machine does."`
 	Sample        SampleForm      `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
 	StepTimeout   DurationForm    `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
@@ -98,7 +98,7 @@ type BuildFile struct {
 	Program string `yaml:"program" jsonschema_description:"The binary that the line makes, by its path in the checkout. Default: the driver's."`
 }
 
-// CPUsFile pins the worker, and the servers that Assay starts.
+// CPUsFile pins the worker, and the servers that Assay starts, each by itself.
 type CPUsFile struct {
 	Client CPUListForm `yaml:"client" jsonschema_description:"CPUs of every worker: 0, 0-3 or 0,2."`
 	Server CPUListForm `yaml:"server" jsonschema_description:"CPUs of every server that Assay starts."`

@@ -25,11 +25,11 @@ func (r *resolver) resolve(scale string) (*experiment.Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.schedule, r.recordings, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus,
-		r.followStores, r.namespace, r.keyLengths, r.phases, r.cells, r.agents,
+		r.general, r.schedule, r.recordings, r.keys, r.values, r.columns, r.queries, r.stores, r.crash,
+		r.followStores, r.namespace, r.keyLengths, r.phases, r.cells, r.takeCPUs, r.agents,
 		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.multiReads,
 		whole{r}.appends, whole{r}.traceLengths, whole{r}.sampled,
-		whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,
+		whole{r}.abilities, whole{r}.optionalPhases, whole{r}.baseline, whole{r}.size,
 	} {
 		if err := step(); err != nil {
 			return nil, err

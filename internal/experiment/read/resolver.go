@@ -22,6 +22,7 @@ type resolver struct {
 	// follows are the fields that follow from the stores where they don't fit: "baseline",
 	// "durability", "phases".
 	follows    map[string]bool
+	lost       string                     // the baseline that is not one of the stores any more; "": it is
 	folder     string                     // of files that the experiment names
 	fromStores bool                       // durability and keys are left to the stores
 	replays    map[int]*experiment.Replay // by phase

@@ -346,6 +346,15 @@ func (CPUListForm) JSONSchema() *jsonschema.Schema {
 		{Type: "integer", Minimum: "0"}, {Type: "string", Pattern: `^[0-9]+(-[0-9]+)?(, ?[0-9]+(-[0-9]+)?)*$`},
 	}}
 }
+func (CPUsForm) JSONSchema() *jsonschema.Schema {
+	ends := jsonschema.NewProperties()
+	for _, end := range fieldNames(reflect.TypeFor[CPUsFile]()) {
+		ends.Set(end, CPUListForm{}.JSONSchema())
+	}
+	number, list := &jsonschema.Schema{Type: "integer", Minimum: "1"}, CPUListForm{}.JSONSchema().AnyOf[1]
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, list,
+		{Type: "object", Properties: ends, AdditionalProperties: jsonschema.FalseSchema}}}
+}
 func (DistributionForm) JSONSchema() *jsonschema.Schema { return enumOf(experiment.Distributions) }
 func (ColumnTypeForm) JSONSchema() *jsonschema.Schema   { return enumOf(columnTypes) }
 func (ComparisonForm) JSONSchema() *jsonschema.Schema   { return enumOf(comparisons) }

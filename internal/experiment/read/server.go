@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,7 +28,11 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 	case !asks:
 		return r.endpoints(s, known)
 	case !bool(f.Start):
-		return r.fail(here.path, "the server has settings, but is not started").hint("expected start: true beside them")
+		e := r.fail(here.path, "the server has settings, but is not started")
+		if r.fromStores {
+			return e.hint("expected %s@start, which Assay starts", StartWord(*s))
+		}
+		return e.hint("expected start: true beside them")
 	case s.Description.Kind != store.Server:
 		return r.fail(here.path, "%s is not a server: there is nothing to start", s.Driver)
 	case len(s.Endpoints) > 0:
@@ -70,6 +75,11 @@ func (r storeResolver) server(f ServerFile, s *experiment.Store) *Error {
 		Options: f.Options, Settings: f.Settings, InMemory: program.InMemory,
 		Roams: program.Roams != nil && program.Roams(count), Declared: program.Options}
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
+		name := mistake.Path[strings.LastIndex(mistake.Path, ".")+1:]
+		if r.fromStores && !slices.Contains(optionNames(program.Options), name) { // it may be a field: server.count
+			fields := fieldNames(reflect.TypeFor[ServerFile]())
+			mistake = mistake.near(name, slices.Concat(optionNames(program.Options), fields))
+		}
 		return mistake
 	}
 	if f.Options["socket"] == "true" && !s.Description.UnixSockets {

@@ -36,9 +36,7 @@ func (r *resolver) stores() *Error {
 	}
 	r.ceilings()
 	if r.follows["baseline"] && r.file.Baseline != "" && !slices.Contains(names, r.file.Baseline) {
-		r.note("the baseline is %s: %s is not one of the stores", names[0], r.file.Baseline)
-		r.file.Baseline = names[0]
-		r.root.set("baseline", r.root.at, &node{kind: scalar, text: names[0], at: r.root.at})
+		r.lost, r.file.Baseline = r.file.Baseline, names[0] // until baseline knows better
 	}
 	r.e.Baseline, r.e.BaselineNamed = orText(r.file.Baseline, names[0]), r.file.Baseline != ""
 	if !slices.Contains(names, r.e.Baseline) {

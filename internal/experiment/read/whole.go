@@ -288,3 +288,24 @@ func (r whole) quotaWay() *Error {
 	}
 	return nil
 }
+
+// baseline takes, where the file names none, the first store that can do some cell: ratios to one that is refused
+// everywhere, and its A/A arm, are none.
+func (r whole) baseline() *Error {
+	e := r.e
+	if e.BaselineNamed && r.lost == "" {
+		return nil
+	}
+	for i := range e.Stores {
+		if slices.ContainsFunc(e.Refusals(i), func(refusal *experiment.Refusal) bool { return refusal == nil }) {
+			e.Baseline = e.Stores[i].Name
+			break
+		}
+	}
+	if r.lost != "" {
+		r.notes = slices.Insert(r.notes, 0, fmt.Sprintf("the baseline is %s: %s is not one of the stores", e.Baseline, r.lost))
+		r.file.Baseline = e.Baseline
+		r.root.set("baseline", r.root.at, &node{kind: scalar, text: e.Baseline, at: r.root.at})
+	}
+	return nil
+}

@@ -14,7 +14,7 @@ import (
 
 // whyWords say why a store does not do what is asked for, or why that is unclear.
 var whyWords = map[string]string{
-	facts.WhyRate: "its capacity is lower", facts.WhyInterval: "the rate is within its interval",
+	facts.WhyRate: "its capacity is lower", facts.WhyInterval: "one run may find it lower",
 	facts.WhyMemory: "it uses more memory", facts.WhyDisk: "it takes more disk",
 	facts.WhyUnseen: "memory or disk was not measured", facts.WhyFaults: "it has faults, see the findings",
 	facts.WhyDoubt:              "its trials were disturbed, or did not end",

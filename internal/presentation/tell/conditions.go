@@ -139,8 +139,8 @@ func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase)
 	if c.DiskQuota > 0 {
 		add(finding.ConditionQuotaParams{Bytes: c.DiskQuota, Mount: e.DiskQuotaBy == experiment.QuotaByMount})
 	}
-	if e.CPUs != nil {
-		add(finding.ConditionCpusParams{Client: e.CPUs.Client.String(), Server: e.CPUs.Server.String()})
+	if c.CPUs != nil {
+		add(finding.ConditionCpusParams{Client: c.CPUs.Client.String(), Server: c.CPUs.Server.String()})
 	}
 	if e.Cache == experiment.CacheCold {
 		add(finding.ConditionCold)
