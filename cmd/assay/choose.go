@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/internal/base/format"
 	"assay/internal/execution/server"
+	"assay/internal/experiment"
 	"assay/internal/experiment/read"
 	"assay/presets"
 	"assay/store"
@@ -22,6 +24,7 @@ import (
 type choice struct {
 	workload, rate      string
 	memory, disk, price string
+	wanted              float64 // the rate, once it was read
 }
 
 func chooseCommand() *cobra.Command {
@@ -37,7 +40,7 @@ counts it (RAPL), and money where --price says what the machine costs.
 
 It is built on the search for a capacity, and not on load at the wanted rate alone: that
 would tell who holds it today, and not how much is to spare. A store does the rate where
-the low end of its interval is above it. Rates up to four times the wanted one are tried.
+one run more is not to be expected to find its capacity below it. Rates up to four times the wanted one are tried.
 
 Without STOREs, the embedded engines are tried that reach the class; servers are named:
 redis@start. --workload takes what is done from an experiment file or a preset, its first
@@ -111,6 +114,7 @@ func (k *choice) search(objectives []string) (string, error) {
 		return "", fmt.Errorf("--rate %s: expected operations a second, such as 20000 or 20k", k.rate)
 	}
 	rate *= factor
+	k.wanted = rate
 	fields := []string{"rate: " + number(rate)}
 	for _, limit := range []struct{ name, value string }{{"memory", k.memory}, {"disk", k.disk}} {
 		if limit.value == "" {
@@ -137,6 +141,32 @@ func (k *choice) search(objectives []string) (string, error) {
 		number(rate*chooseTimes), strings.Join(fields, ", ")), nil
 }
 
+// question is what the choice answers, of some work.
+func (k *choice) question(e *experiment.Experiment, objectives []string, work string) string {
+	var names []string
+	for _, s := range e.Stores {
+		names = append(names, s.Name)
+	}
+	does := format.Rate(k.wanted) + " with " + strings.Join(objectives, " and ")
+	var within []string
+	if k.memory != "" {
+		within = append(within, k.memory+" of memory")
+	}
+	if k.disk != "" {
+		within = append(within, k.disk+" of disk")
+	}
+	if len(within) > 0 {
+		does += " within " + format.List(within)
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf("Does %s do %s (%s)?", names[0], does, work)
+	}
+	return fmt.Sprintf("Which stores do %s: %s (%s)?", does, format.ListMax(names, questionStores), work)
+}
+
+// questionStores is how many stores a question names.
+const questionStores = 6
+
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // source is the experiment that searches for the capacities of stores on a workload.
@@ -155,7 +185,7 @@ func (k *choice) source(args, mixes, objectives []string, changes []read.Change)
 		return quick, err
 	}
 	if k.workload == "" {
-		text, err := alone.SearchOf(search)
+		text, err := alone.SearchOf(search, k.question(alone.Experiment, objectives, measuredWork(alone.Experiment)))
 		return read.Source{Text: text, Changes: changes, FromStores: true}, err
 	}
 	text, name, err := experimentSource(k.workload, nil)
@@ -167,12 +197,11 @@ func (k *choice) source(args, mixes, objectives []string, changes []read.Change)
 		folder = filepath.Dir(k.workload)
 	}
 	loaded, err := read.Source{Text: text, Name: name, Folder: folder,
-		Changes: []read.Change{alone.StoresChange(), {Flag: "--set", Path: "baseline",
-			Value: alone.Experiment.Stores[0].Name}}}.Load(driverCatalogue())
+		Changes: []read.Change{alone.StoresChange()}}.Load(driverCatalogue())
 	if err != nil {
 		return quick, err
 	}
-	text, err = loaded.CapacityOf(search)
+	text, err = loaded.CapacityOf(search, k.question(loaded.Experiment, objectives, loaded.Experiment.Name))
 	if err != nil {
 		return quick, fmt.Errorf("--workload %s: %w", k.workload, err)
 	}

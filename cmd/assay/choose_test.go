@@ -66,6 +66,9 @@ func TestChoose_plans_a_search_around_the_wanted_rate(t *testing.T) {
 	if cell.Durability != store.D3 || cell.Threads != 8 || cell.Records != 10_000 || cell.MemoryLimit != 0 {
 		t.Errorf("the flags made the cell %+v", cell)
 	}
+	if about := p.Experiment.About; about != "Which stores do 20.0 k/s with p99 < 5ms and errors < 0.1% within 4GiB of memory and 100GB of disk: pebble and bbolt (50 % read, 50 % update)?" {
+		t.Errorf("asks %s", about)
+	}
 	limited := chosen(t, "pebble", "--rate", "20k", "--objective", "p99 < 5ms", "--memory-limit", "1GiB")
 	if limit := limited.Experiment.Cells[0].MemoryLimit; limit != 1<<30 {
 		t.Errorf("--memory-limit is %d", limit)
@@ -114,6 +117,13 @@ func TestChoose_takes_the_work_of_a_file(t *testing.T) {
 	}
 	if len(e.Stores) != 2 || e.Stores[0].Name != "bbolt" || e.Baseline != "bbolt" || e.Cells[0].Durability != store.D1 {
 		t.Errorf("stores %+v, baseline %s", e.Stores, e.Baseline)
+	}
+	if e.About != "Which stores do 5.00 k/s with p99 < 5ms: bbolt and goleveldb (shop)?" {
+		t.Errorf("asks %s", e.About)
+	}
+	// The baseline is none that can't reach the class.
+	if e = chosen(t, "memory", "bbolt", "--rate", "5k", "--objective", "p99 < 5ms", "--durability", "D3").Experiment; e.Baseline != "bbolt" {
+		t.Errorf("the baseline is %s", e.Baseline)
 	}
 	r := assay(t, "choose", "bbolt", "--workload", "cart", "--rate", "5k", "--objective", "p99 < 5ms", "--dry-run")
 	r.wants(t, exitUsage)

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"math"
 	"slices"
 
 	"assay/internal/analysis/stat"
@@ -23,7 +24,7 @@ const (
 // in place of a capacity ([capacity.Outcome]).
 const (
 	WhyRate     = "rate"     // its capacity is lower
-	WhyInterval = "interval" // the rate is within the interval of its capacity
+	WhyInterval = "interval" // one run may find its capacity above the rate, and the next below
 	WhyMemory   = "memory"   // it used more
 	WhyDisk     = "disk"     // its files took more
 	WhyUnseen   = "unseen"   // what it uses was not measured
@@ -35,7 +36,7 @@ const (
 type Choice struct {
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why,omitempty"` // "": it does
-	// Spare is the capacity over the rate that is asked for: of its interval, the low end.
+	// Spare is the capacity over the rate that is asked for: as low as one run more may find it.
 	Spare       float64  `json:"spare"`
 	AtLeast     bool     `json:"at_least,omitempty"` // no rate that was tried was too high, or the client was too slow
 	MemoryBytes *float64 `json:"memory_bytes"`       // nil of all these: not measured
@@ -72,9 +73,7 @@ func (t *Table) choiceOf(r *Row) *Choice {
 	sure := found.Rate
 	switch found.Outcome {
 	case capacity.Found:
-		if sure = r.Rate.Value; r.Rate.Low != nil {
-			sure = *r.Rate.Low
-		}
+		sure = r.Rate.inOneRun()
 	case capacity.AtLeast, capacity.Client:
 		c.AtLeast = true
 	}
@@ -94,6 +93,19 @@ func (t *Table) choiceOf(r *Row) *Choice {
 	}
 	c.Verdict, c.Why = verdictOf(r, c, asked)
 	return c
+}
+
+// unknownNoise is which share of a figure of a single block is counted on: nothing says how far the next one
+// differs.
+const unknownNoise = 0.8
+
+// inOneRun is how low one run more may find what an estimate is of: the low end of its prediction interval. That
+// of the mean of n blocks says nothing of one block, whose logarithm is √(n + 1) times as far from it.
+func (e *Estimate) inOneRun() float64 {
+	if e.Low == nil {
+		return unknownNoise * e.Value
+	}
+	return e.Value * math.Pow(*e.Low/e.Value, math.Sqrt(float64(e.Blocks+1)))
 }
 
 // perMillion is what a million operations take at a rate, of what is used in a second.

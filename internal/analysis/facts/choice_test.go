@@ -2,9 +2,11 @@ package facts
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"assay/internal/analysis/stat"
 	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -77,6 +79,33 @@ func TestChoice_verdicts(t *testing.T) {
 	nothing.Work.Capacity.Wanted = nil
 	if nothing.choiceOf(found()) != nil {
 		t.Error("nothing was to be chosen")
+	}
+}
+
+// What is advised holds in one run more: where the rate is as high as it may be, in 97.5 % of them.
+func TestChoice_counts_on_what_one_run_more_finds(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const runs, noise, truth = 4000, 0.05, 60_000.0
+	for _, blocks := range []int{3, 5} {
+		holds := 0
+		for range runs {
+			draw := func() float64 { return truth * math.Exp(noise*r.NormFloat64()) }
+			values := make([]float64, blocks)
+			for i := range values {
+				values[i] = draw()
+			}
+			of := stat.Estimates([][]float64{values}, stat.Options{Resolution: capacity.Resolution})
+			estimate := EstimateOf(of[0])
+			if low := estimate.inOneRun(); draw() >= low {
+				holds++
+			}
+		}
+		if share := float64(holds) / runs; share < 0.965 || share > 0.985 {
+			t.Errorf("%d blocks: %.1f %% of one run more hold", blocks, 100*share)
+		}
+	}
+	if one := (&Estimate{Value: 1000, Blocks: 1}); one.inOneRun() != 800 {
+		t.Errorf("of one block: %v", one.inOneRun())
 	}
 }
 

@@ -8,13 +8,15 @@ import (
 // measuredFields are those of a phase that a search for a capacity has in its own way, or not.
 var measuredFields = []string{"for", "operations", "rate", "milestones", "optional"}
 
-// SearchOf returns the experiment as a file whose searches for capacities are as YAML of the field says.
-func (l *Loaded) SearchOf(search string) ([]byte, error) {
+// SearchOf returns the experiment as a file that answers a question, and whose searches for capacities are as
+// YAML of the field says.
+func (l *Loaded) SearchOf(search, question string) ([]byte, error) {
 	asked, err := parse([]byte(search), newSource("", search, true), 0)
 	if err != nil {
 		return nil, err
 	}
 	whole := Loaded{root: l.root.clone()}
+	whole.asks(question)
 	for _, p := range whole.root.field("phases").items {
 		if p.field("capacity") != nil {
 			p.setText("capacity", asked)
@@ -26,9 +28,13 @@ func (l *Loaded) SearchOf(search string) ([]byte, error) {
 	return whole.File(), nil
 }
 
-// CapacityOf returns the experiment as a file whose first measured phase searches for a capacity, as YAML
-// of the field says, after the phases before it. Others are left out.
-func (l *Loaded) CapacityOf(search string) ([]byte, error) {
+func (l *Loaded) asks(question string) {
+	l.root.setText("about", &node{kind: scalar, text: question, quoted: true})
+}
+
+// CapacityOf returns the experiment as a file that answers a question. Its first measured phase searches for a
+// capacity, as YAML of the field says, after the phases before it. Others are left out.
+func (l *Loaded) CapacityOf(search, question string) ([]byte, error) {
 	asked, err := parse([]byte(search), newSource("", search, true), 0)
 	if err != nil {
 		return nil, err
@@ -50,6 +56,7 @@ func (l *Loaded) CapacityOf(search string) ([]byte, error) {
 			func(e entry) bool { return slices.Contains(measuredFields, e.key) })
 		phase.setText("capacity", asked)
 		whole := Loaded{root: l.root.clone()}
+		whole.asks(question)
 		whole.root.set("phases", l.root.at, phases)
 		for _, name := range []string{"cases", "time"} {
 			whole.root.entries = slices.DeleteFunc(whole.root.entries, func(e entry) bool { return e.key == name })
