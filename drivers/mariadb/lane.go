@@ -21,6 +21,9 @@ import (
 // Loop is of [store.Asynchronous]. The library logs in. What follows is the protocol's prepared
 // statements: https://mariadb.com/kb/en/com_stmt_execute/.
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
+	if err := d.Sockets.RefuseLoop("mariadb"); err != nil {
+		return nil, err
+	}
 	return sqlkv.NewLoop("mariadb", &d.Layout, d.Lean, d.config.TLSConfig != "", d.newDialogue, lanes, pipeline)
 }
 
@@ -84,7 +87,7 @@ func (d *db) dialLane(ctx context.Context, endpoint string, timeout time.Duratio
 		lent.Conn = socket
 		return lent, socket.SetDeadline(time.Now().Add(timeout))
 	}
-	connector, err := mysql.NewConnector(config)
+	connector, err := connectorOf(config)
 	if err != nil {
 		return nil, err
 	}

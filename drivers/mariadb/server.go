@@ -118,7 +118,7 @@ func ask(ctx context.Context, i *server.Instance, text string) (told map[string]
 	at := i.Endpoint()
 	config.Net, config.Addr, config.User, config.Logger = store.Network(at), at, ownUser(), &mysql.NopLogger{}
 	config.Passwd = i.Guard.Password
-	connector, err := mysql.NewConnector(config)
+	connector, err := connectorOf(config)
 	if err != nil {
 		return nil, err
 	}

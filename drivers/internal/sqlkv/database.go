@@ -18,7 +18,7 @@ type Database struct {
 // OpenDatabase opens a pool of one connection and connects. told says what an error of the
 // library's means.
 func OpenDatabase(connector driver.Connector, told func(error) error) (*Database, error) {
-	pool := sql.OpenDB(connector)
+	pool := sql.OpenDB(Surviving(connector))
 	pool.SetMaxOpenConns(1)
 	if err := pool.PingContext(context.Background()); err != nil {
 		return nil, errors.Join(told(err), pool.Close())

@@ -7,6 +7,7 @@
 //	handle.go     [Handle]: the operations, over a [Connection]
 //	lane.go       [Lane]: the operations of asynchronous handles, over a [Dialogue]
 //	database.go   a [Connection] by database/sql
+//	surviving.go  connectors whose panics are errors
 //	link.go       [Link]: the socket of a handle, with the operation's deadline
 //	server.go     [Server]: what the store of a database server has, whichever it is
 //
