@@ -51,7 +51,7 @@ func (s *session) define(d *control.Define) error {
 	if err != nil {
 		return err
 	}
-	handles, err := openHandles(s.store, s.open, count)
+	handles, err := openHandles(s.store, &s.hosted.description, s.open, count)
 	if err != nil {
 		return fmt.Errorf("opening a handle after define: %w (closing the store: %v)", err, s.close())
 	}
@@ -108,6 +108,9 @@ func indexesOf(d *control.Define) (indexes []store.Index, err error) {
 
 // checkQueries holds a trace's queries and counts against those of define.
 func (s *session) checkQueries(t *trace.File) error {
+	if !slices.ContainsFunc(t.Operations, trace.Operation.Asks) {
+		return nil
+	}
 	for i := range t.Threads {
 		for _, e := range t.Threads[i].Entries {
 			o := e.Operation()

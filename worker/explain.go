@@ -27,6 +27,10 @@ func (s *session) explain(e *control.Explain) (told control.Explained, err error
 			return told, fmt.Errorf("opening a handle of %s: %w", name, err)
 		}
 		defer func() { err = errors.Join(err, handle.Close()) }()
+	} else if _, lost := handle.(lostHandle); lost {
+		if handle, err = s.handles.reopen(); err != nil {
+			return told, fmt.Errorf("opening a handle of %s: %w", name, err)
+		}
 	}
 	var asked keyval.Asked
 	s.queries[e.Query].Ask(&asked, e.Index)

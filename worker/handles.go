@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"sync"
 
 	"assay/internal/execution/control"
 	"assay/store"
@@ -11,11 +12,14 @@ import (
 type handles struct {
 	mode     string
 	store    store.Store
+	lock     sync.Mutex // of all and first, while a phase runs
 	all      []store.Handle
 	first    store.Handle
 	idle     chan store.Handle // of a pool
 	loops    []store.Loop      // of asynchronous handles: thread i is a lane of loop i modulo their number
 	pipeline int
+
+	description *store.Description
 }
 
 // handleCount returns how many handles will be open at once.
@@ -53,8 +57,8 @@ func handleCount(o *control.Open, d store.Description) (int, error) {
 
 // openHandles opens as many handles as stay open. Of one per operation that is none: the one that
 // abilities are probed on is closed again, for it would be one more than the store was asked for.
-func openHandles(s store.Store, o *control.Open, count int) (*handles, error) {
-	h := &handles{mode: o.Handles, store: s}
+func openHandles(s store.Store, d *store.Description, o *control.Open, count int) (*handles, error) {
+	h := &handles{mode: o.Handles, store: s, description: d}
 	if o.Handles == control.HandlesAsync {
 		return h, h.openLoops(count, o.Pipeline)
 	}

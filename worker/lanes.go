@@ -95,8 +95,10 @@ func (s *session) laneDrivers(p *phase, threads []*thread) []*driver {
 	return all
 }
 
-// run does the lanes' operations until all have ended, as [thread.run] does a thread's.
+// run does the lanes' operations until all have ended, as [thread.run] does a thread's. A client of a
+// server that panics ends all lanes of the loop.
 func (d *driver) run() {
+	defer d.survive()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if p, ok := d.loop.(store.Pinner); ok {
@@ -120,6 +122,16 @@ func (d *driver) run() {
 		if !d.stopped && atomic.LoadUint64(d.stop) != 0 {
 			d.stopAll()
 		}
+	}
+}
+
+// survive is to be deferred.
+func (d *driver) survive() {
+	if len(d.lanes) == 0 || !d.lanes[0].survives {
+		return
+	}
+	if trouble := recover(); trouble != nil {
+		d.err = panicked(trouble)
 	}
 }
 

@@ -23,6 +23,9 @@ type multiState struct {
 const bufferBytesMax = 1 << 20
 
 func (m *multiState) init(t *thread) {
+	if !t.phase.trace.MayHave(trace.MultiRead) {
+		return
+	}
 	most := 0
 	for _, e := range t.part.Entries {
 		if e.Operation() == trace.MultiRead {

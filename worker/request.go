@@ -91,7 +91,7 @@ func (r *requestWalk) step(entry trace.Entry, last int64) (outcome counters.Outc
 	if r.refused != nil {
 		outcome, now, looked = r.noHandle(entry.Operation(), r.refused), r.clock.NowNS(), true
 	} else {
-		outcome, now, looked = r.operateLiving(last, entry, index, r.sequence, r.position, r.lap,
+		outcome, now, looked = r.thread.step(last, entry, index, r.sequence, r.position, r.lap,
 			r.slots[entry.Operation()])
 	}
 	if entry.IsRecorded() {
@@ -123,7 +123,7 @@ func (r *requestWalk) takeHandle(last int64) (begin int64) {
 		r.target = targetOf(<-h.idle)
 		return r.countWait(last)
 	}
-	if r.opened, r.refused = h.store.Handle(); r.refused == nil {
+	if r.opened, r.refused = h.open(); r.refused == nil {
 		r.countOpening(last)
 		r.target = targetOf(r.opened)
 	}
@@ -136,7 +136,7 @@ func (r *requestWalk) giveHandleBack() {
 	case h.idle != nil:
 		h.idle <- r.target.Handle
 	default:
-		if err := r.opened.Close(); err != nil {
+		if err := surviving(h.description, r.opened.Close); err != nil {
 			r.note(trace.Request, counters.Error, "closing a handle: "+err.Error())
 		}
 	}

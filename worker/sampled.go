@@ -16,7 +16,7 @@ func (t *thread) walkSampled() {
 	stop := t.phase.counters.StopWord()
 	limit, deadline := t.limit(), t.ends()
 	running, still := t.clock, clock.Still()
-	every := t.phase.trace.TimedEvery
+	every, survives := t.phase.trace.TimedEvery, t.survives
 	next := trace.NextTimed(every, -1)
 	sequence, lap, position := uint64(0), uint64(0), 0
 	now := running.NowNS()
@@ -50,7 +50,11 @@ func (t *thread) walkSampled() {
 			begin = running.NowNS()
 		}
 		var outcome counters.Outcome
-		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
+		if survives {
+			outcome, now, _ = t.operateSurviving(begin, entry, index, sequence, position, lap, slot)
+		} else {
+			outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
+		}
 		if operation == next {
 			slot.CountTime(now - begin)
 			next = trace.NextTimed(every, next)

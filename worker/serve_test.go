@@ -292,7 +292,7 @@ func TestReadsWhatItWrote(t *testing.T) {
 
 func TestLoopAllocatesNothing(t *testing.T) {
 	const operations = 50_000
-	for _, kind := range []store.Kind{store.Memory, store.None} {
+	for _, kind := range []store.Kind{store.Memory, store.None, store.Server} {
 		for _, o := range []trace.Operation{trace.Read, trace.Update, trace.ReadModifyWrite} {
 			t.Run(fmt.Sprintf("%s/%s", kind, o), func(t *testing.T) {
 				s := serve(t, &fake{kind: kind, shareable: true})
@@ -469,6 +469,36 @@ func TestHandleFails(t *testing.T) {
 		if counted.Observed()[0] != counters.ObservedError {
 			t.Errorf("observed %x", counted.Observed()[0])
 		}
+	}
+}
+
+// Where each operation has a handle of its own, reading back has one for each thread.
+func TestReadingBackKeepsAHandle(t *testing.T) {
+	f := &fake{}
+	s := serve(t, f)
+	s.open(control.HandlesPerOperation, 2, 0)
+	var puts, gets []trace.Entry
+	for i := range uint64(20) {
+		puts, gets = append(puts, entry(trace.Upsert, i)), append(gets, entry(trace.Read, i))
+	}
+	s.run(newPhase(1, puts...))
+	before := f.opened.Load()
+	p := newPhase(2, gets...)
+	c, _ := s.run(p)
+	expect(t, c, counters.OK, 40)
+	if opened := f.opened.Load() - before; opened != 40 {
+		t.Errorf("a measured phase opened %d handles, expected one for each operation", opened)
+	}
+	before = f.opened.Load()
+	p = newPhase(2, gets...)
+	p.file.Flags = trace.FlagRecordVersions
+	c, _ = s.run(p)
+	expect(t, c, counters.OK, 40)
+	if opened := f.opened.Load() - before; opened != 2 {
+		t.Errorf("reading back opened %d handles, expected one for each thread", opened)
+	}
+	if opened, closed := f.opened.Load(), f.closed.Load(); opened != closed {
+		t.Errorf("opened %d handles, closed %d", opened, closed)
 	}
 }
 

@@ -42,7 +42,11 @@ func (s *session) answer(line []byte) control.Reply {
 	if err != nil {
 		return reply(request.ID, nil, badRequest("%w", err))
 	}
-	result, err := s.do(request)
+	var result any
+	err = surviving(&s.hosted.description, func() error {
+		result, err = s.do(request)
+		return err
+	})
 	return reply(request.ID, result, err)
 }
 
@@ -143,16 +147,25 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 	if err != nil {
 		return none, err
 	}
-	opened, err := h.driver.Open(context.Background(), store.Config{
-		First: o.First, Directory: o.Directory, Endpoints: o.Endpoints, Durability: o.Durability,
-		LossWindow: time.Duration(o.LossWindowNS), Options: options, Threads: o.Threads, Handles: count,
+	d := &h.description
+	var opened store.Store
+	err = surviving(d, func() error {
+		opened, err = h.driver.Open(context.Background(), store.Config{
+			First: o.First, Directory: o.Directory, Endpoints: o.Endpoints, Durability: o.Durability,
+			LossWindow: time.Duration(o.LossWindowNS), Options: options, Threads: o.Threads, Handles: count,
+		})
+		return err
 	})
 	if err != nil {
 		return none, fmt.Errorf("opening %s: %w", o.Driver, err)
 	}
-	handles, err := openHandles(opened, o, count)
+	var handles *handles
+	err = surviving(d, func() error {
+		handles, err = openHandles(opened, d, o, count)
+		return err
+	})
 	if err != nil {
-		closeErr := opened.Close()
+		closeErr := surviving(d, opened.Close)
 		return none, fmt.Errorf("opening a handle of %s: %w (closing it again: %v)", o.Driver, err, closeErr)
 	}
 	s.open, s.hosted, s.store, s.handles = o, h, opened, handles
@@ -187,6 +200,7 @@ func (s *session) find(name string) (hosted, bool) {
 func (s *session) settings() map[string]string {
 	settings := s.store.Settings()
 	if n := len(s.handles.loops); n > 0 {
+		delete(settings, "driver.sockets") // of handles that wait by themselves
 		settings["worker.async"] = fmt.Sprintf("%d connections on %d threads, at most %d operations on the way on each connection",
 			s.open.Threads, n, s.handles.pipeline)
 		if p, ok := s.handles.loops[0].(store.Pinner); ok {
@@ -459,6 +473,7 @@ func (s *session) run(at *control.Run) (control.Ran, error) {
 	for i := range threads {
 		threads[i] = s.newThread(p, i)
 	}
+	defer s.keepHandles(threads)()
 	var runs []func()
 	var drivers []*driver
 	if s.handles.loops != nil {
@@ -531,6 +546,28 @@ func (s *session) run(at *control.Run) (control.Ran, error) {
 		measured["inspects"], measured["inspect_ns"] = float64(p.stats.rounds), float64(p.stats.cost)
 	}
 	return control.Ran{Runtime: measured}, nil
+}
+
+// keepHandles lets threads that open a handle for each operation keep one where nothing is measured,
+// but records are read back: of ten thousand, each would connect anew. A thread that gets none says so at
+// its operations. The caller is to call what it returns once they have ended.
+func (s *session) keepHandles(threads []*thread) (release func()) {
+	var opened []store.Handle
+	for _, t := range threads {
+		if s.handles.mode != control.HandlesPerOperation || t.observed == nil {
+			continue
+		}
+		if h, err := s.handles.open(); err == nil {
+			opened, t.target, t.kept = append(opened, h), targetOf(h), true
+		}
+	}
+	return func() {
+		for _, h := range opened {
+			if err := surviving(&s.hosted.description, h.Close); err != nil {
+				fmt.Fprintln(os.Stderr, "worker: closing a handle:", err) // all that it was for has been read
+			}
+		}
+	}
 }
 
 // await waits for all threads and checks the clock meanwhile.

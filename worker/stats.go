@@ -20,6 +20,8 @@ type statsTeller struct {
 	into      *counters.File
 	values    []float64
 
+	description *store.Description
+
 	rounds int
 	cost   time.Duration // of all rounds
 }
@@ -41,7 +43,8 @@ func (s *session) newStatsTeller(p *phase) *statsTeller {
 		return nil
 	}
 	names = names[:min(len(names), counters.StatsMax)]
-	return &statsTeller{inspector: inspector, names: names, into: p.counters, values: make([]float64, len(names))}
+	return &statsTeller{inspector: inspector, names: names, into: p.counters, values: make([]float64, len(names)),
+		description: &s.hosted.description}
 }
 
 // tell writes a round about each second until done is closed.
@@ -64,10 +67,14 @@ func (t *statsTeller) tell(done <-chan struct{}) {
 }
 
 func (t *statsTeller) round() {
-	stats := t.inspector.Inspect().Stats
+	var stats map[string]float64
+	err := surviving(t.description, func() error {
+		stats = t.inspector.Inspect().Stats
+		return nil
+	})
 	for i, name := range t.names {
-		value, known := stats[name]
-		if !known {
+		value, known := stats[name] // none are, if the client panicked: its stack is told
+		if !known || err != nil {
 			value = math.NaN()
 		}
 		t.values[i] = value

@@ -103,7 +103,7 @@ func TestStoreWithoutStatsTellsNone(t *testing.T) {
 
 // A store that is slow to tell is asked more seldom.
 func TestASlowInspectIsRare(t *testing.T) {
-	teller := &statsTeller{inspector: slowInspector{}, names: nil, values: nil, into: newCounters(t)}
+	teller := &statsTeller{inspector: slowInspector{}, into: newCounters(t), description: &store.Description{}}
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() { teller.tell(done); close(ended) }()

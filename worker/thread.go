@@ -51,6 +51,8 @@ type thread struct {
 	saw      uint64              // what was read while watching: a version or an Observed… word
 
 	zeroVersions, verify bool
+	kept                 bool        // it keeps its handle: it takes none for each operation
+	survives             bool        // a panic of the client is an error: it is of a server
 	appends              bool        // values of the trial may have parts that were appended
 	parts                []valuePart // of the value that is looked at, reused
 	sample               []byte      // of the null driver: the value that stands for what a store would return
@@ -106,7 +108,7 @@ func (s *session) newThread(p *phase, i int) *thread {
 		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
 		versions: keyval.Version(p.request.Number, number, 0), verify: p.request.Verify,
 		zeroVersions: p.request.ZeroVersions, appends: s.appends,
-		record: s.record,
+		record: s.record, survives: s.hosted.description.Kind == store.Server,
 	}
 	valueBytesMax := p.request.Values.LengthMax
 	if t.record != nil {
@@ -122,7 +124,7 @@ func (s *session) newThread(p *phase, i int) *thread {
 	}
 	t.handleTimes = p.counters.HandleTimes(number)
 	if h := s.handles.of(i); h != nil {
-		t.target = targetOf(h)
+		t.target, t.kept = targetOf(h), true
 	}
 	t.sizeBatch()
 	t.many.init(t)
@@ -147,6 +149,9 @@ func (s *session) newThread(p *phase, i int) *thread {
 
 // sizeBatch makes room for the trace's largest batch.
 func (t *thread) sizeBatch() {
+	if !t.phase.trace.MayHave(trace.Batch) {
+		return
+	}
 	membersMax, bytesMax := 0, 0
 	for p, e := range t.part.Entries {
 		if e.Operation() != trace.Batch || e.IsMember() {
@@ -247,7 +252,7 @@ func (t *thread) walk() {
 	entries, head, clock := t.part.Entries, t.head, t.clock
 	stop := t.phase.counters.StopWord()
 	limit, deadline := t.limit(), t.ends()
-	open, plain := t.part.Due != nil, t.target.Handle != nil && t.lives == nil
+	open, plain := t.part.Due != nil, t.target.Handle != nil && t.lives == nil && !t.survives
 	sequence, lap, position := uint64(0), uint64(0), 0
 	pauses := t.part.Pauses
 	waits := open || pauses != nil
@@ -293,8 +298,7 @@ func (t *thread) walk() {
 		if plain {
 			outcome, now, looked = t.operate(entry, index, sequence, position, lap, slot)
 		} else {
-			outcome, last, now = t.operateWithHandle(last, entry, index, sequence, position, lap, slot)
-			looked = true
+			outcome, last, now, looked = t.operateWithHandle(last, entry, index, sequence, position, lap, slot)
 		}
 
 		slot.CountTime(now - last)
@@ -387,39 +391,47 @@ func (t *thread) countResponse(entry trace.Entry, response int64) {
 	t.phase.counters.Response(t.number, slot)[histogram.Bucket(uint64(max(response, 0)))]++
 }
 
-// operateWithHandle does one operation with a handle taken for it, or one of a phase whose values have
-// a TTL. Waiting for a pooled handle is
-// in no service time, it is counted apart; opening a new one is, for a client that opens one each
-// time pays for it each time.
+// operateWithHandle does one operation with a handle taken for it, one of a phase whose values have
+// a TTL, or one of a client of a server. Waiting for a pooled handle is in no service time, it is
+// counted apart; opening a new one is, for a client that opens one each time pays for it each time.
 func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequence uint64, position int, lap uint64,
-	slot *counters.Slot) (outcome counters.Outcome, start, now int64) {
+	slot *counters.Slot) (outcome counters.Outcome, start, now int64, looked bool) {
 	h := t.session.handles
-	if h.kept() {
-		outcome, now, _ = t.operateLiving(last, entry, index, sequence, position, lap, slot)
-		return outcome, last, now
+	if t.kept {
+		outcome, now, looked = t.step(last, entry, index, sequence, position, lap, slot)
+		return outcome, last, now, looked
 	}
 	if h.idle != nil {
 		t.target = targetOf(<-h.idle)
 		start = t.countWait(last)
-		outcome, now, _ = t.operateLiving(start, entry, index, sequence, position, lap, slot)
+		outcome, now, _ = t.step(start, entry, index, sequence, position, lap, slot)
 		h.idle <- t.target.Handle
-		return outcome, start, now
+		return outcome, start, now, true
 	}
-	handle, err := h.store.Handle()
+	handle, err := h.open()
 	if err != nil {
 		now = t.clock.NowNS()
 		if t.observed != nil {
 			t.observed[position] = counters.ObservedError
 		}
-		return t.noHandle(entry.Operation(), err), last, now
+		return t.noHandle(entry.Operation(), err), last, now, true
 	}
 	t.countOpening(last)
 	t.target = targetOf(handle)
-	outcome, now, _ = t.operateLiving(last, entry, index, sequence, position, lap, slot)
-	if err := handle.Close(); err != nil {
+	outcome, now, _ = t.step(last, entry, index, sequence, position, lap, slot)
+	if err := surviving(h.description, handle.Close); err != nil {
 		t.note(entry.Operation(), counters.Error, "closing a handle: "+err.Error())
 	}
-	return outcome, last, now
+	return outcome, last, now, true
+}
+
+// step does one operation of a phase that may need more than [thread.operate].
+func (t *thread) step(begin int64, entry trace.Entry, index, sequence uint64, position int, lap uint64,
+	slot *counters.Slot) (outcome counters.Outcome, now int64, looked bool) {
+	if t.survives {
+		return t.operateSurviving(begin, entry, index, sequence, position, lap, slot)
+	}
+	return t.operateLiving(begin, entry, index, sequence, position, lap, slot)
 }
 
 // countWait counts the wait for a pooled handle, since a moment, and returns when it ended.

@@ -18,6 +18,7 @@
 //	define.go   records with columns, and query.go: finding and counting them by one;
 //	            explain.go: how the store answers
 //	stats.go    the store's own counters, told while a phase runs
+//	panics.go   clients of servers that panic
 //
 // # Decisions
 //
@@ -36,6 +37,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/clock"
 	"assay/internal/base/linux"
 	"assay/internal/execution/control"
 	"assay/store"
@@ -87,6 +89,7 @@ func takeStdout() (*os.File, error) {
 
 // Serve answers requests from in on out until in ends, then closes what is open.
 func Serve(in io.Reader, out io.Writer, drivers ...store.Driver) error {
+	clock.Begin()
 	requests, gone := make(chan request), make(chan struct{})
 	s := &session{drivers: described(drivers), gone: gone}
 	defer s.abandon()

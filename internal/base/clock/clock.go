@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +44,8 @@ const (
 	Monotonic Source = "monotonic"
 )
 
-// New makes a clock. Auto takes the TSC where it is trusted. Calibrating the TSC takes about 20 ms.
+// New makes a clock. Auto takes the TSC where it is trusted. Calibrating the TSC takes about 20 ms, less
+// what has passed since [Begin].
 func New(source Source) (*Clock, error) {
 	c := &Clock{}
 	c.base, c.originNS = origin()
@@ -139,28 +141,88 @@ func origin() (base time.Time, ns int64) {
 	return base, ns
 }
 
-// calibrate finds the length of a tick from two close pairs of looks 20 ms apart, then the origin.
+// looks are of both clocks at nearly one moment.
+type looks struct {
+	ticks uint64
+	ns    int64
+}
+
+// earlier are the looks of the last calibration, or of Begin.
+var earlier struct {
+	lock sync.Mutex
+	at   looks
+}
+
+// Begin takes the first looks of a calibration, so that the first [New] need not wait for the second.
+func Begin() {
+	earlier.lock.Lock()
+	defer earlier.lock.Unlock()
+	earlier.at = pair()
+}
+
+const (
+	calibrateLeast = 20 * time.Millisecond
+	// calibrateMost bounds how old the first looks may be. The machine may have slept since, which
+	// CLOCK_MONOTONIC does not count.
+	calibrateMost = time.Minute
+	// scaleApart is by which part the length of a tick may differ from that of a calibration of its own.
+	scaleApart = 2000
+)
+
+// calibrate finds the length of a tick from two close pairs of looks at least 20 ms apart, then the
+// origin. The first pair is that of the calibration before, so that a phase after another waits for
+// nothing.
 func (c *Clock) calibrate() {
-	ticks0, ns0 := pair()
-	time.Sleep(20 * time.Millisecond)
-	ticks1, ns1 := pair()
-	// (ns << 32) / ticks without losing bits: ns is below 2^31 here.
-	c.scale = uint64(ns1-ns0) << 32 / (ticks1 - ticks0)
-	c.ticks, c.originNS = ticks1, ns1
+	earlier.lock.Lock()
+	defer earlier.lock.Unlock()
+	now, before := pair(), earlier.at
+	age := time.Duration(now.ns - before.ns)
+	if before == (looks{}) || age > calibrateMost || now.ticks <= before.ticks || !plausible(before, now) {
+		before, age = now, 0
+	}
+	if age < calibrateLeast {
+		time.Sleep(calibrateLeast - age)
+		now = pair()
+	}
+	c.scale = scaleOf(before, now)
+	c.ticks, c.originNS = now.ticks, now.ns
+	earlier.at, known = now, c.scale
+}
+
+// known is the length of a tick as it was found last; 0: it was not.
+var known uint64
+
+// plausible reports whether nothing but time has passed between looks: a tick is as long as it was.
+func plausible(before, now looks) bool {
+	if known == 0 {
+		return true
+	}
+	scale := scaleOf(before, now)
+	return max(scale, known)-min(scale, known) <= known/scaleApart
+}
+
+// scaleOf is (ns << 32) / ticks without losing bits.
+func scaleOf(before, now looks) uint64 {
+	ns := uint64(now.ns - before.ns)
+	if ticks := now.ticks - before.ticks; ns>>32 < ticks {
+		scale, _ := bits.Div64(ns>>32, ns<<32, ticks)
+		return scale
+	}
+	return 0
 }
 
 // pair reads both clocks at nearly one moment: the narrowest of many tries.
-func pair() (t uint64, ns int64) {
+func pair() (at looks) {
 	narrowest := int64(1 << 62)
 	for range 50 {
 		before := MonotonicNS()
 		now := ticks()
 		after := MonotonicNS()
 		if after-before < narrowest {
-			narrowest, t, ns = after-before, now, before+(after-before)/2
+			narrowest, at = after-before, looks{now, before + (after-before)/2}
 		}
 	}
-	return t, ns
+	return at
 }
 
 // whyNoTSC returns why the time-stamp counter is not trusted, or "". The kernel's own choice of

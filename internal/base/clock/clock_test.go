@@ -68,3 +68,35 @@ func BenchmarkNow(b *testing.B) {
 		})
 	}
 }
+
+// A calibration begins at the looks of the one before, and not where the machine slept in between.
+func TestCalibrationGoesOn(t *testing.T) {
+	first, err := New(TSC)
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	time.Sleep(2 * calibrateLeast)
+	for range 100 {
+		c, err := New(TSC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := float64(c.scale)/float64(first.scale) - 1; d > 1e-3 || d < -1e-3 {
+			t.Fatalf("a tick is %v of what it was longer", d)
+		}
+	}
+	for what, looks := range map[string]looks{
+		"the machine slept":      {ticks: earlier.at.ticks - 1<<40, ns: earlier.at.ns - int64(50*time.Millisecond)},
+		"the counter began anew": {ticks: 1 << 63, ns: earlier.at.ns - int64(50*time.Millisecond)},
+		"long ago":               {ticks: 1, ns: earlier.at.ns - int64(time.Hour)},
+	} {
+		earlier.at = looks
+		c, err := New(TSC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := float64(c.scale)/float64(first.scale) - 1; d > 1e-3 || d < -1e-3 {
+			t.Errorf("%s: a tick is %v of what it was longer", what, d)
+		}
+	}
+}

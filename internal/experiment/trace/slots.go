@@ -168,9 +168,17 @@ func (f *File) Does() []bool {
 	return does
 }
 
+// MayHave says if threads can have an operation of these among their entries, members of batches and
+// multi-reads aside: by the list of slots, without a look at millions of entries. A trace that lists
+// none may have all.
+func (f *File) MayHave(operations ...Operation) bool {
+	return len(f.Operations) == 0 ||
+		slices.ContainsFunc(f.Operations, func(o Operation) bool { return slices.Contains(operations, o) })
+}
+
 // Has says if a thread has the operation among its entries, members of batches aside.
 func (f *File) Has(o Operation) bool {
-	return slices.ContainsFunc(f.Threads, func(t Thread) bool {
+	return f.MayHave(o) && slices.ContainsFunc(f.Threads, func(t Thread) bool {
 		return slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.Operation() == o && !e.IsMember() })
 	})
 }
