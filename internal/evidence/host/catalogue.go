@@ -53,6 +53,10 @@ var Catalogue = []Series{
 	{"server.threads", "", Gauge, "threads of the server", "/proc/PID/stat"},
 	{"server.files", "", Gauge, "open files of the server, sockets not counted", "/proc/PID/fd"},
 	{"server.sockets", "", Gauge, "open sockets of the server", "/proc/PID/fd"},
+	{"server.container_cpu", "cores", Rate, "CPU that the server's container used, processes that have ended included", "cgroup cpu"},
+	{"server.container_held", "cores", Rate, "threads in the server's container that were ready, and had no CPU because of its limit", "cgroup cpu"},
+	{"server.container_memory", "B", Gauge, "memory that counts to the server's container, page cache included", "cgroup memory"},
+	{"server.container_cache", "B", Gauge, "page cache of that", "cgroup memory"},
 	{"server.connections", "", Gauge, "connections from this machine to the server", "sock_diag(7)"},
 
 	{"data.bytes", "B", Gauge, "blocks allocated under the data directory", "stat(2) of each file"},

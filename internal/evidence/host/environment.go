@@ -18,6 +18,7 @@
 //	links.go        what the interfaces of the machine carry
 //	energy.go       what its processors use up
 //	server.go, serverfiles.go, listener.go, listens.go  servers: their processes, files and addresses
+//	container.go    what the cgroup of a server's container counts
 //	syncs.go, synccalls.go, writecount.go, owndisk.go   syncs and writes, and what can be believed of them
 //	pagecache.go    which of the files are cached
 //

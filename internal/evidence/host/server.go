@@ -20,6 +20,8 @@ import (
 type Servers struct {
 	PIDs []int  // as of [Listeners], in the order of the endpoints
 	Why  string // why what they use is not known; "": it is, and PIDs are all of them
+	// Contained: each process is the first of a container, whose cgroup is looked at, too.
+	Contained bool
 }
 
 // FindServers looks for the processes that listen at endpoints ("host:port", or the path of a Unix

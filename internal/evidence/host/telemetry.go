@@ -152,6 +152,7 @@ func (s *Sampler) Resources(u Usage) map[string]float64 {
 		t.readDevice(v)
 		t.readLimit(v)
 		t.readNetwork(v)
+		t.containers(v, s.servers)
 		if s.directory != "" {
 			t.space(v, s.directory)
 		}

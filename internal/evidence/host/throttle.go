@@ -165,10 +165,7 @@ func quotasOf(r roots, pid int) (map[string]quotaCounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, unit := "throttled_time", 1e-9
-	if version == 2 {
-		line, unit = "throttled_usec", 1e-6
-	}
+	line, unit := throttledLine(version)
 	quotas := map[string]quotaCounts{}
 	for _, group := range groups {
 		if counts, told, err := quotaOf(group, line, unit); err != nil {
@@ -183,6 +180,14 @@ func quotasOf(r roots, pid int) (map[string]quotaCounts, error) {
 		return nil, fmt.Errorf("no cgroup from %s up tells of its quota: the cpu controller was not handed down to it", groups[0])
 	}
 	return quotas, nil
+}
+
+// throttledLine is the line of cpu.stat that has the time held back, and its unit in seconds.
+func throttledLine(version int) (line string, unit float64) {
+	if version == 2 {
+		return "throttled_usec", 1e-6
+	}
+	return "throttled_time", 1e-9
 }
 
 // quotaOf reads cpu.stat. A group that the controller was not handed down to has none of its lines,

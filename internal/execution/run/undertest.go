@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"assay/internal/evidence/host"
@@ -99,9 +101,28 @@ func serverStarted(g *server.Group) *record.Server {
 	s := &record.Server{Binary: first.Binary, Product: first.Product, Version: first.Version, Options: first.Options}
 	for _, i := range g.Members {
 		s.Members = append(s.Members, record.ServerMember{
-			Endpoint: i.Endpoint(), Settings: i.Settings, StartSeconds: i.Took.Seconds(), Replica: i.Primary != nil})
+			Endpoint: i.Endpoint(), Settings: settingsOf(i), StartSeconds: i.Took.Seconds(), Replica: i.Primary != nil})
 	}
 	return s
+}
+
+// settingsOf are those that a server told, and what its container lets it have.
+func settingsOf(i *server.Instance) map[string]string {
+	if !i.Contained() {
+		return i.Settings
+	}
+	settings, limits := maps.Clone(i.Settings), host.LimitsOfContainer(i.PID())
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	settings["container.cpus"], settings["container.memory"] = "no limit", "no limit"
+	if limits.CPUs > 0 {
+		settings["container.cpus"] = strconv.FormatFloat(limits.CPUs, 'g', 4, 64)
+	}
+	if limits.MemoryBytes > 0 {
+		settings["container.memory"] = sizeText(limits.MemoryBytes)
+	}
+	return settings
 }
 
 // startProxies puts Assay between the clients and their servers, where one of the phases needs that.
@@ -168,7 +189,7 @@ func (u *underTest) driverOptions() map[string]string {
 func (u *underTest) watch(sampler *host.Sampler) {
 	switch {
 	case u.own != nil:
-		u.servers = host.Servers{PIDs: u.own.PIDs()}
+		u.servers = host.Servers{PIDs: u.own.PIDs(), Contained: u.own.Members[0].Contained()}
 	case u.store.Description.Kind == store.Server:
 		u.servers = host.FindServers(u.store.Endpoints)
 	default:

@@ -84,6 +84,9 @@ func (i *Instance) Endpoint() string {
 // socketName ends as the clients of MongoDB's protocol want it.
 const socketName = "server.sock"
 
+// Contained reports whether the server runs in a container, of which PID is the first process.
+func (i *Instance) Contained() bool { return i.life.now.Load().container != nil }
+
 // PID returns the number of the server's first process; its others are below it.
 func (i *Instance) PID() int {
 	p := i.life.now.Load()
