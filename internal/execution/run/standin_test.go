@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"assay/drivers/memory"
 	"assay/internal/execution/event"
 	"assay/internal/testkit/misbehave"
@@ -190,17 +188,18 @@ func (v *busyView) Tick(t event.Tick) {
 
 const restAfter, restTime = 300 * time.Millisecond, 800 * time.Millisecond
 
-// halt stops processes, and lets another one have them go on after a while.
+// halt lets another process stop some, and have them go on after a while. Its own clock begins behind
+// the stops, so that they last that long however late it comes to run; and it is waited for, so that
+// they are within the operation.
 func halt(pids ...int) {
-	command := fmt.Sprintf("sleep %g", restTime.Seconds())
+	stop, resume := "", ""
 	for _, pid := range pids {
-		command += fmt.Sprintf("; kill -CONT %d", pid)
+		stop += fmt.Sprintf("kill -STOP %d; ", pid)
+		resume += fmt.Sprintf("; kill -CONT %d", pid)
 	}
-	if err := exec.Command("sh", "-c", command).Start(); err != nil {
+	command := fmt.Sprintf("%ssleep %g%s", stop, restTime.Seconds(), resume)
+	if err := exec.Command("sh", "-c", command).Run(); err != nil {
 		panic(err)
-	}
-	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGSTOP)
 	}
 }
 
