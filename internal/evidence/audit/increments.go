@@ -36,6 +36,9 @@ func Increments(phases []Phase, indexes []uint64) (least, most uint64) {
 func (p *Phase) incremented(thread int, entries uint64, sampled map[uint64]bool) (increments uint64) {
 	t := &p.Trace.Threads[thread]
 	n := uint64(len(t.Entries))
+	if !p.Trace.MayHave(trace.Increment) {
+		return 0
+	}
 	for position, e := range t.Entries {
 		if e.Operation() != trace.Increment || uint64(position) >= entries {
 			continue

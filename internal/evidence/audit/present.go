@@ -40,6 +40,9 @@ func PresentBelow(phases []Phase) (below uint64) {
 // it deletes nothing. A delete by query may delete any.
 func LowestDeleted(f *trace.File) uint64 {
 	lowest := uint64(math.MaxUint64)
+	if !f.MayHave(trace.Delete, trace.DeleteQuery, trace.Batch) {
+		return lowest
+	}
 	for i := range f.Threads {
 		for _, e := range f.Threads[i].Entries {
 			switch e.Operation() {
@@ -57,6 +60,9 @@ func LowestDeleted(f *trace.File) uint64 {
 // none.
 func (p *Phase) lowestDeleted() uint64 {
 	lowest := uint64(math.MaxUint64)
+	if !p.Trace.MayHave(trace.Delete, trace.DeleteQuery, trace.Batch) {
+		return lowest
+	}
 	for i := range p.Trace.Threads {
 		for position, e := range p.Trace.Threads[i].Entries {
 			if uint64(position) >= p.mostBegun(i) {

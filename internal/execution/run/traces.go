@@ -128,6 +128,9 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	if group {
 		s.UntilNS = uint64(p.End())
 	}
+	if p.Rate == 0 && p.Replay == nil {
+		s.ForNS = uint64(p.Duration)
+	}
 	if p.Load {
 		s.Limit, s.Threads = 0, int(min(uint64(s.Threads), t.cell.Records))
 		s.Batch = 0 // a load goes in batches where the store has them
@@ -186,6 +189,9 @@ func (t *traces) deletedBefore(position int) bool {
 func deletes(p experiment.Phase) bool { return p.Does(trace.Delete) || p.Does(trace.DeleteQuery) }
 
 func batchOf(f *trace.File) int {
+	if !f.MayHave(trace.Batch) {
+		return 0
+	}
 	for i := range f.Threads {
 		for _, e := range f.Threads[i].Entries {
 			if e.Operation() == trace.Batch {

@@ -77,6 +77,9 @@ func eachTouched(file *trace.File, from, to int, begun []uint64, visit func(o tr
 }
 
 func deletesIn(file *trace.File) (deletes bool) {
+	if !file.MayHave(trace.Delete, trace.DeleteQuery, trace.Batch) {
+		return false
+	}
 	for i := range file.Threads {
 		for _, e := range file.Threads[i].Entries {
 			if o := e.Operation(); o == trace.Delete || o == trace.DeleteQuery {

@@ -269,7 +269,7 @@ const answersMax = 1 << 24
 // makeAnswers prepares what the trace asks.
 func (m *meter) makeAnswers() {
 	m.certain, m.possible = make([]*answers.Answers, len(m.queries)), make([]*answers.Answers, len(m.queries))
-	if !m.answers {
+	if !m.answers || !m.file.MayHave(trace.Query, trace.Count) {
 		return
 	}
 	for i := range m.file.Threads {

@@ -547,3 +547,27 @@ func TestPauses(t *testing.T) {
 		}
 	}
 }
+
+// A short phase of many threads has no lap that takes longer to look at than to do.
+func TestAShortPhaseHasAShortLap(t *testing.T) {
+	for _, c := range []struct {
+		threads int
+		records uint64
+		forNS   uint64
+		entries int // of a thread
+	}{
+		{20, 1000, 0, DefaultEntries / 20},
+		{20, 1000, 1e9, entriesASecond / 20},
+		{20, 1000, 2e9, 2 * entriesASecond / 20},
+		{20, 1000, 1e6, entriesLeast / 20},
+		{20, 1000, 3600e9, DefaultEntries / 20},
+		{20, 1000, 1e19, DefaultEntries / 20},
+		{1, 1000, 1e9, DefaultThreadEntries},
+		{20, 2_000_000, 1e9, 2_000_000 / 20}, // a lap reaches all records
+	} {
+		s := Spec{Threads: c.threads, Records: c.records, ForNS: c.forNS}
+		if got := s.lapEntries(); got != c.entries {
+			t.Errorf("%d threads, %d records, %d ns: %d entries, want %d", c.threads, c.records, c.forNS, got, c.entries)
+		}
+	}
+}

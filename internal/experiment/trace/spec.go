@@ -91,6 +91,9 @@ type Spec struct {
 	// more, up to DefaultSpreadEntries. The last is because a lap that reaches fewer records than
 	// there are lets a store's cache look better than it is.
 	ThreadEntries, Entries int
+	// ForNS is for how long operations of closed load are begun, 0: not known. A lap of a short phase that
+	// is not reached in it costs each side several looks at every entry, before and after.
+	ForNS uint64 `json:",omitempty"`
 	// EntriesMax bounds what a shuffled load and orders that visit every record need; 0:
 	// DefaultEntriesMax. An entry takes 8 bytes of shared memory, 16 in open load.
 	EntriesMax uint64
@@ -124,6 +127,11 @@ const (
 	DefaultEntries       = 1 << 22
 	DefaultSpreadEntries = 1 << 24 // 128 MiB
 	DefaultEntriesMax    = 1 << 27 // 1 GiB
+
+	// entriesASecond is what a lap has for each second of a phase: several times what servers do, and so
+	// much that a store which laps does not know it by heart. entriesLeast is what it has at least.
+	entriesASecond = 1 << 19
+	entriesLeast   = 1 << 18
 )
 
 // Share is an operation of a mix and its weight, relative to the others.
@@ -470,6 +478,9 @@ func (s *Spec) lapEntries() int {
 		all = DefaultEntries
 	}
 	if s.ThreadEntries == 0 && s.Entries == 0 {
+		if s.ForNS > 0 {
+			all = min(all, max(int(min(float64(s.ForNS)/1e9, DefaultEntries)*entriesASecond), entriesLeast))
+		}
 		spread := int(min(s.Records, DefaultSpreadEntries))
 		all = max(all, spread)
 		perThread = max(perThread, spread/s.Threads)
