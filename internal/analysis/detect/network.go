@@ -3,6 +3,7 @@ package detect
 import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
+	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
 	"assay/store"
 )
@@ -20,6 +21,10 @@ const (
 	delayedMostNS  = 52e6
 	delayedTimes   = 4   // the quantile below it
 	delayedShare   = 0.5 // of the operations beyond the quantile, so many acknowledgements were held back
+	// A server that works for longer than that on some requests has their acknowledgements held back, too: what
+	// it answers would carry them. These take any time. Of those that took half as long or more, so many must have
+	// waited for just an acknowledgement.
+	delayedAlike = 0.75
 )
 
 // detectNetwork names the arms of servers whose network was full, lost segments, or held acknowledgements
@@ -85,11 +90,37 @@ func delayed(at finding.At, o *facts.Observation) (of, seen finding.Parameters) 
 			continue
 		}
 		apart := q == 0.5 || took >= delayedTimes*below
-		if !apart || n.DelayedACKsPerS < delayedShare*(1-q)*n.OperationsPerS {
+		if !apart || n.DelayedACKsPerS < delayedShare*(1-q)*n.OperationsPerS || !waitedAlike(o.Phase) {
 			return nil, nil
 		}
 		held := finding.SeenDelayedACKsParams{Quantile: q, LatencyNS: took, PerS: n.DelayedACKsPerS}
 		return finding.DelayedACKsParams{At: at, SeenDelayedACKsParams: held}, held
 	}
 	return nil, nil
+}
+
+// waitedAlike reports whether slow operations took as long as an acknowledgement is held back, nearly all of
+// them.
+func waitedAlike(p *record.Phase) bool {
+	slow, alike := uint64(0), uint64(0)
+	for _, op := range p.Operations {
+		times := op.Service
+		if op.Response != nil {
+			times = op.Response
+		}
+		if times == nil {
+			continue
+		}
+		for bucket, count := range times.All() {
+			ns := histogram.Middle(bucket)
+			if ns < delayedLeastNS/2 {
+				continue
+			}
+			slow += count
+			if ns >= delayedLeastNS && ns <= delayedMostNS {
+				alike += count
+			}
+		}
+	}
+	return float64(alike) >= delayedAlike*float64(slow)
 }

@@ -50,6 +50,14 @@ func TestNetwork(t *testing.T) {
 			}
 		}
 	}
+	// one operation in 4, of a server that works for 30 to 60 ms on it
+	working := func(p *record.Phase) {
+		for i := range p.Operations[0].Service.Count() / 3 {
+			ns := 30e6 + i%31*1e6
+			p.Operations[0].MaxNS = max(p.Operations[0].MaxNS, ns)
+			p.Operations[0].Service.Record(ns)
+		}
+	}
 	elm := finding.Params{"arm": "elm"}
 	expect(t, resulttest.CleanRun, []planted{
 		{"a full link", seen(link(0.94), nil), []finding.Code{finding.LinkFull}, elm},
@@ -60,6 +68,7 @@ func TestNetwork(t *testing.T) {
 		{"40 ms, and as many held back", seen(held(1e6), slow(41e6)), []finding.Code{finding.DelayedACKs}, elm},
 		{"40 ms, and none held back", seen(held(1), slow(41e6)), nil, nil},
 		{"10 ms, and as many held back", seen(held(1e6), slow(10e6)), nil, nil},
+		{"30 to 60 ms of work, and as many held back", seen(held(1e6), working), []finding.Code{finding.Pauses}, elm},
 		{"nothing slow", seen(held(1e6), nil), nil, nil},
 	})
 }
