@@ -163,7 +163,8 @@ func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted 
 }
 
 // searchSeconds are how long the steps of a search for a capacity take: of a store that does all that is
-// tried, if it is fast enough for that, and of a slow one, on which an operation of a thread takes so long.
+// tried, if it is fast enough for that, and of a slow one, on which an operation of a thread takes so long. No
+// store is so fast that it may not break an objective below the highest rate, and need a whole search.
 func searchSeconds(search *capacity.Asked, ceiling bool, threads float64,
 	slow time.Duration) (fastest, slowest float64) {
 	each := func(rate float64) float64 {
@@ -174,9 +175,12 @@ func searchSeconds(search *capacity.Asked, ceiling bool, threads float64,
 	if ceiling {
 		return each(fast), each(fast)
 	}
-	fastest, slowest = each(fast), each(threads/slow.Seconds())
+	fastest, slowest = each(fast), each(min(threads/slow.Seconds(), belowHighest*search.To))
 	return min(fastest, slowest), max(fastest, slowest)
 }
+
+// belowHighest is a share of the highest rate that a search tries, at which a store still breaks within it.
+const belowHighest = 0.5
 
 // partSeconds is how long a phase without groups, or a group, takes, and how many records it inserts
 // at most. slow is how long an operation takes at most.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/experiment"
+	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/plan"
 	"assay/store"
 )
@@ -199,5 +200,29 @@ func TestEmptyingIsTold(t *testing.T) {
 		if (text == "") != (c.told == "") || !strings.Contains(text, c.told) {
 			t.Errorf("%s: %q; expected %q", name, text, c.told)
 		}
+	}
+}
+
+// A search between two rates ends soon on a store that does them all. One that breaks below the highest needs
+// a whole search, however fast it is.
+func TestEstimateOfASearchBetweenTwoRates(t *testing.T) {
+	e := anExperiment()
+	asked := capacity.Asked{Objectives: []capacity.Objective{{Metric: capacity.Percentile, Quantile: 0.99, Limit: 5e6}},
+		From: 250, To: 8000, Step: time.Second, Hold: 2 * time.Second}
+	e.Phases[1] = experiment.Phase{Name: "capacity", Mix: map[string]float64{"read": 1}, Capacity: &asked}
+	e.Phases = e.Phases[:2]
+	estimate := plan.EstimateOf(e, plan.Plan(e))
+	_, whole := asked.Takes(4000, false)
+	done := 0
+	for _, trial := range plan.Plan(e) {
+		if trial.Refuse == "" && trial.Role != plan.Ceiling {
+			done++
+		}
+	}
+	if least := float64(done) * whole; estimate.SecondsHigh < least || estimate.SecondsHigh > 1.5*least {
+		t.Errorf("%.0f s at most, expected %.0f s and a little more", estimate.SecondsHigh, least)
+	}
+	if estimate.SecondsLow > estimate.SecondsHigh/5 {
+		t.Errorf("%.0f s at least of %.0f s", estimate.SecondsLow, estimate.SecondsHigh)
 	}
 }
