@@ -153,6 +153,33 @@ func TestSearch_outcomes(t *testing.T) {
 	}
 }
 
+// Where no short step breaks, a longer one confirms the highest rate, or a lower one, or shows that none holds.
+func TestSearch_confirms_the_highest_rate(t *testing.T) {
+	for name, c := range map[string]struct {
+		most float64 // at which a longer step holds
+		want Outcome
+		rate float64
+	}{
+		"it holds":          {1e9, AtLeast, asked.To},
+		"nine tenths of it": {0.95 * asked.To, AtLeast, 0.9 * asked.To},
+		"no longer step":    {0, Unstable, asked.To},
+	} {
+		s, steps := searched(t, asked, 5e5, false, func(step Step, n int) Seen {
+			if step.Kind == Hold && step.Rate > c.most {
+				return Seen{Used: []float64{20, 0}, Done: step.Rate}
+			}
+			return sharp(1e9)(step, n)
+		})
+		f := Fit(s.Seen())
+		if f.Outcome != c.want || math.Abs(f.Rate/c.rate-1) > 0.001 || c.want == AtLeast && f.Held != f.Rate {
+			t.Errorf("%s: %s %v, held %v", name, f.Outcome, f.Rate, f.Held)
+		}
+		if last := steps[len(steps)-1]; last.Kind != Hold || len(steps) > 6 {
+			t.Errorf("%s: %d steps, the last %+v", name, len(steps), last)
+		}
+	}
+}
+
 func TestSearch_below_the_lowest_rate(t *testing.T) {
 	s, steps := searched(t, asked, 1000, false, sharp(40))
 	if f := Fit(s.Seen()); f.Outcome != Found || math.Abs(f.Rate/40-1) > 0.02 {

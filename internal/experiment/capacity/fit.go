@@ -89,8 +89,12 @@ func Fit(seen []Seen) Fitted {
 	switch {
 	case f.Rate > 0:
 	case levels[len(levels)-1].used <= 1:
-		if f.Outcome, f.Rate = AtLeast, highest; unstable(seen) {
+		f.Outcome, f.Rate, f.Held = AtLeast, highest, heldAt(seen)
+		tried, confirmed := holdsTried(seen)
+		if unstable(seen) || tried > 0 && !confirmed { // longer steps break where short ones hold
 			f.Outcome = Unstable
+		} else if confirmed {
+			f.Rate = min(f.Rate, f.Held)
 		}
 		return f
 	case highest > apartAtAll*lowest.Rate: // it held far above rates at which it did not

@@ -91,6 +91,9 @@ const (
 // holdShares are at which shares of the capacity the last step is tried, one after the other.
 var holdShares = []float64{0.95, 0.9, 0.8}
 
+// topShares are those of the highest rate that is tried, where none broke.
+var topShares = []float64{1, 0.9, 0.8}
+
 // StepsMost is how many steps a search has at most.
 const StepsMost = stepsMost
 
@@ -111,6 +114,7 @@ type Search struct {
 	reopened int
 	held     float64 // the highest rate that held before any did not
 	holds    int     // that were tried
+	atTop    bool    // no rate broke: the highest is what is confirmed
 
 	now      Step // that is being done
 	again    int  // times that it was disturbed
@@ -232,8 +236,11 @@ func (s *Search) bracket(seen Seen) {
 		s.hi = s.rate
 	}
 	switch {
-	case s.hi == 0 && s.rate >= s.asked.To, s.lo == 0 && s.rate <= s.least():
-		s.stage = over // it holds at all rates, or at none
+	case s.lo == 0 && s.rate <= s.least(), s.quick && s.hi == 0 && s.rate >= s.asked.To:
+		s.stage = over // it holds at no rate, or at all
+	case s.hi == 0 && s.rate >= s.asked.To: // in short steps, which see no stall that comes every few seconds
+		s.stage, s.atTop = holding, true
+		s.hold()
 	case s.hi == 0:
 		s.rate = min(2*s.rate, s.asked.To)
 	case s.lo == 0:
@@ -311,7 +318,11 @@ func (s *Search) advance() {
 
 // hold asks for the next step that confirms.
 func (s *Search) hold() {
-	rate := RoundDown(holdShares[s.holds] * Fit(s.seen).Rate)
+	rate := holdShares[s.holds] * Fit(s.seen).Rate
+	if s.atTop {
+		rate = topShares[s.holds] * s.asked.To
+	}
+	rate = RoundDown(rate)
 	s.holds++
 	step := s.step(Hold, rate)
 	step.Length = s.bounded(max(s.asked.Hold, step.Length), rate)
@@ -377,7 +388,11 @@ func (a Asked) Takes(rate float64, quick bool) (steps int, seconds float64) {
 	case rate >= a.To:
 		doublings := math.Ceil(math.Log2(a.To / min(max(StartShare*rate, a.From), a.To)))
 		steps = 2 + int(doublings)
-		return steps, float64(steps) * a.Length(Bracket, a.To).Seconds()
+		seconds = float64(steps) * a.Length(Bracket, a.To).Seconds()
+		if !quick { // the highest is confirmed
+			steps, seconds = steps+1, seconds+max(a.Hold.Seconds(), a.Length(Edge, a.To).Seconds())
+		}
+		return steps, seconds
 	case quick:
 		return bracketSteps, bracketSteps * a.Length(Bracket, rate).Seconds()
 	}
