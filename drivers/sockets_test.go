@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,50 +128,6 @@ func TestUnixSocketsAreRefusedWhereClientsLackThem(t *testing.T) {
 			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s at %s with %s=%s: %v, want %q", test.driver, test.endpoint, test.option, test.value, err, test.want)
 		}
-	}
-}
-
-// Drivers with the option poll for answers with each client, and refuse to where they can't.
-func TestSocketsPoll(t *testing.T) {
-	polling := 0
-	for _, driver := range drivers.All() {
-		d := driver.Describe()
-		if !slices.ContainsFunc(d.Options, func(o store.Option) bool { return o.Name == "poll" }) {
-			continue
-		}
-		polling++
-		for _, client := range clientsOf(d) {
-			t.Run(d.Name+"/"+client, func(t *testing.T) { polls(t, driver, client) })
-		}
-	}
-	if polling != 4 {
-		t.Errorf("%d drivers poll, expected 4", polling)
-	}
-}
-
-func polls(t *testing.T, driver store.Driver, client string) {
-	d := driver.Describe()
-	c := drivertest.Config(t, d, d.Durability[0].Class, map[string]string{"poll": "50us", "client": client})
-	c.Threads, c.Handles = 1, 1
-	serve(t, d, &c)
-	s, h := drivertest.Open(t, driver, c)
-	key, value := []byte("key"), []byte("value")
-	for range 3 {
-		must(t, h.Put(key, value))
-		mustGet(t, h, key, value)
-	}
-	must(t, h.Delete(key))
-	if told := s.Settings()["driver.sockets"]; told != "polling for 50µs, then blocking" {
-		t.Errorf("its sockets are told to be %q", told)
-	}
-	if a, ok := s.(store.Asynchronous); ok && client == "lean" {
-		if loop, err := a.Loop(1, 1); !errors.Is(err, store.ErrRefused) {
-			t.Errorf("lanes that poll: %v, %v", loop, err)
-		}
-	}
-	c.Threads, c.Handles = 64, 64
-	if s, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
-		t.Errorf("64 connections that poll: %v, %v", s, err)
 	}
 }
 

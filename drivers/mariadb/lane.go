@@ -21,9 +21,6 @@ import (
 // Loop is of [store.Asynchronous]. The library logs in. What follows is the protocol's prepared
 // statements: https://mariadb.com/kb/en/com_stmt_execute/.
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
-	if err := d.Sockets.RefuseLoop("mariadb"); err != nil {
-		return nil, err
-	}
 	return sqlkv.NewLoop("mariadb", &d.Layout, d.Lean, d.config.TLSConfig != "", d.newDialogue, lanes, pipeline)
 }
 

@@ -26,7 +26,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
 	"assay/drivers/internal/wire"
 	"assay/internal/base/bounded"
@@ -99,7 +98,6 @@ func (Driver) Describe() store.Description {
 			{Name: "database", Type: store.String, Default: "assay", Help: "database for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A database that Assay did not make is refused"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the database's tables at the first opening of each trial, if Assay made it: what earlier trials left goes, rows that are not purged yet too"},
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified by the system's authorities; auto: off on loopback and at Unix sockets, verify elsewhere"},
-			blocking.Option(),
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
 		},
 		KeyBytesMax:    keyBytesMax,

@@ -56,7 +56,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 	connected, lock := map[string]bool{}, sync.Mutex{} // a multi-get has a goroutine for each server
 	h.client.DialContext = func(ctx context.Context, _, endpoint string) (net.Conn, error) {
 		c := newConnection(endpoint, d.timeout, d.access, text{})
-		c.Sockets = d.sockets
+		c.Blocks = d.blocks
 		if err := c.Dial(ctx); err != nil {
 			return nil, err
 		}

@@ -74,7 +74,6 @@ func (Driver) Describe() store.Description {
 					"ketama: the circle of libmemcached's weighted ketama: MD5, 160 points for a server of average weight"},
 			{Name: "weights", Type: store.String, Default: "", Help: "a weight for each endpoint, in their order: 3,1,1. Unset: 1 for each"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s", Help: "deadline of one operation, set on the socket (gomemcache's default is 500ms); after it the connection is given up, and the next operation connects anew"},
-			blocking.Option(),
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "send flush_all at the first opening of each trial: DELETES EVERYTHING ON THE SERVER, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
 		}, wire.AccessOptions()...),
 		KeyText:       true,
@@ -112,13 +111,10 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	access, err := wire.ReadAccess("memcached", c.Options)
 	d := &db{
 		client: c.Options.Choice("client"), protocol: c.Options.Choice("protocol"),
-		hashing: c.Options.Choice("hashing"), timeout: timeout, access: access,
+		hashing: c.Options.Choice("hashing"), timeout: timeout, access: access, blocks: blocking.Suits(c),
 	}
 	if err == nil {
 		err = errors.Join(refuseProtocol(d.protocol, d.client, access), access.RefuseSocket("memcached", c.Endpoints))
-	}
-	if err == nil {
-		d.sockets, err = blocking.WayOf("memcached", c)
 	}
 	if err == nil && d.protocol == udpProtocol {
 		err = wire.RefuseSocket("memcached", "has no protocol udp at a Unix socket", c.Endpoints)
@@ -150,7 +146,7 @@ type db struct {
 	distribution distribution
 	timeout      time.Duration
 	access       wire.Access
-	sockets      blocking.Way // of handles
+	blocks       bool // sockets of handles: blocking.Suits
 
 	reconnects atomic.Uint64 // of handles
 	wire.Bound               // of what handles read
@@ -216,7 +212,7 @@ func (d *db) Handle() (store.Handle, error) {
 	s := &spread{distribution: d.distribution}
 	for _, m := range d.members {
 		h := newHandle(d.newConnection(m.endpoint))
-		h.Link().Sockets = d.sockets
+		h.Link().Blocks = d.blocks
 		if err := h.Open(context.Background()); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -250,7 +246,7 @@ func (d *db) Settings() map[string]string {
 		settings["driver.client"] += " " + libraryVersion()
 	}
 	d.access.Tell(settings)
-	d.sockets.Tell(settings)
+	blocking.Tell(settings, d.blocks)
 	if len(d.members) > 1 {
 		settings["driver.servers"] = strconv.Itoa(len(d.members))
 		settings["driver.hashing"] = d.hashing

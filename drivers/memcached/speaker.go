@@ -33,9 +33,6 @@ func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
 	if d.client != lean || len(d.members) > 1 || d.protocol == udpProtocol {
 		return nil, fmt.Errorf("memcached: asynchronous handles are of client %s, one server and TCP: %w", lean, store.ErrRefused)
 	}
-	if err := d.sockets.RefuseLoop("memcached"); err != nil {
-		return nil, err
-	}
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
 		speakers[i] = newSpeaker(d.newConnection(d.members[0].endpoint), pipeline)

@@ -19,9 +19,6 @@ import (
 // protocol's extended query: Bind, Execute and, so that an error ends with its operation, Sync.
 // https://www.postgresql.org/docs/15/protocol-flow.html
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
-	if err := d.Sockets.RefuseLoop("postgres"); err != nil {
-		return nil, err
-	}
 	return sqlkv.NewLoop("postgres", &d.Layout, d.Lean, d.config.TLSConfig != nil, d.newDialogue, lanes, pipeline)
 }
 

@@ -30,7 +30,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sys/unix"
 
-	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
 	"assay/drivers/internal/wire"
 	"assay/internal/base/bounded"
@@ -101,7 +100,6 @@ func (Driver) Describe() store.Description {
 			{Name: "read_from", Type: store.Choice, Default: fromPrimary, Choices: []string{fromPrimary, fromReplica}, Help: "where reads, scans and queries go: the primary, or its standbys, which are the endpoints behind the first; each handle has one more connection, to one of them in turn"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the schema at the first opening of each trial, if Assay made it: what earlier trials left in its tables goes, dead rows too"},
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified (PGSSLROOTCERT names the authority); auto: off on loopback and at Unix sockets, verify elsewhere"},
-			blocking.Option(),
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
 		},
 		KeyBytesMax:    keyBytesMax,

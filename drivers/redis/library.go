@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/wire"
 	"assay/store"
 )
@@ -40,8 +41,8 @@ func newLibraryHandle(d *db, endpoint string) (*libraryHandle, error) {
 	var connected atomic.Bool
 	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
 		c, err := access.Dial(ctx, address, d.timeout)
-		if err == nil {
-			c, err = d.sockets.Take(c)
+		if err == nil && d.blocks {
+			c, err = blocking.Take(c)
 		}
 		if err != nil {
 			return nil, err

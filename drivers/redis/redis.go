@@ -80,7 +80,6 @@ func (Driver) Describe() store.Description {
 				Help: "version of the protocol. client: the client's own: 2 for lean, 3 for go-redis"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s",
 				Help: "deadline of one operation, set on the socket (go-redis's default is 5s); after it the connection is given up, and the next operation connects anew"},
-			blocking.Option(),
 			{Name: "read_from", Type: store.Choice, Default: fromPrimary, Choices: []string{fromPrimary, fromReplica},
 				Help: "where get and multi_read go: the primary, or its replicas, which are the endpoints behind the first; each handle has one more connection, to one of them in turn"},
 			{Name: "database", Type: store.Int, Default: "0", Help: "number of the database, of those that one server has"},
@@ -130,10 +129,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, err
 	}
 	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow,
-		fromReplica: c.Options.Choice("read_from") == fromReplica}
-	if d.sockets, err = blocking.WayOf("redis", c); err != nil {
-		return nil, err
-	}
+		blocks: blocking.Suits(c), fromReplica: c.Options.Choice("read_from") == fromReplica}
 	if client != lean {
 		e.resp3 = false // go-redis falls back by itself where the server has no RESP3
 	}
@@ -162,7 +158,7 @@ type db struct {
 	class   store.Durability
 	window  time.Duration // T of D2(T)
 	columns []string
-	sockets blocking.Way // of handles
+	blocks  bool // sockets of handles: blocking.Suits
 
 	fromReplica bool          // reads are of the members behind the first
 	readers     atomic.Uint64 // handles that were opened so
@@ -260,7 +256,7 @@ func (d *db) Handle() (store.Handle, error) {
 
 func (d *db) openLean(endpoint string) (*leanHandle, error) {
 	h := newLeanHandle(d.newSpeaker(endpoint, 1))
-	h.Link().Sockets = d.sockets
+	h.Link().Blocks = d.blocks
 	if err := h.Open(context.Background()); err != nil {
 		return nil, err
 	}
@@ -308,7 +304,7 @@ func (d *db) Settings() map[string]string {
 	}
 	settings["driver.operation_timeout"] = d.timeout.String()
 	d.entry.access.Tell(settings)
-	d.sockets.Tell(settings)
+	blocking.Tell(settings, d.blocks)
 	settings["driver.database"] = strconv.Itoa(d.entry.database)
 	if settings["maxmemory"] != "" {
 		settings["driver.evicts"] = strconv.FormatBool(evicts(settings))

@@ -33,9 +33,6 @@ func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
 		return nil, fmt.Errorf("redis: asynchronous handles are of client %s and one server, the primary: %w",
 			lean, store.ErrRefused)
 	}
-	if err := d.sockets.RefuseLoop("redis"); err != nil {
-		return nil, err
-	}
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
 		speakers[i] = d.newSpeaker(d.members[0].endpoint, pipeline)

@@ -19,7 +19,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -35,66 +34,11 @@ func Suits(c store.Config) bool {
 	return max(c.Threads, c.Handles) <= min(connectionsMax, runtime.GOMAXPROCS(0))
 }
 
-// Way is how the sockets of a store's handles wait for answers. The zero value is as package net does.
-type Way struct {
-	blocks bool
-	poll   time.Duration // that a read asks again and again before it blocks
-}
-
-// pollMax bounds how long a read may poll: more would keep a CPU busy for nothing.
-const pollMax = 10 * time.Millisecond
-
-// Option is the option of drivers whose sockets may block.
-func Option() store.Option {
-	return store.Option{Name: "poll", Type: store.Duration, Default: "0s",
-		Help: "how long a read asks the kernel again and again before it sleeps, with one or two connections (at most 10ms): " +
-			"an answer that comes meanwhile wakes nobody up, and the client uses up a CPU for each connection. 0s: it sleeps at once"}
-}
-
-// WayOf reads the option.
-func WayOf(server string, c store.Config) (w Way, err error) {
-	w = Way{blocks: Suits(c), poll: c.Options.Duration("poll")}
-	switch {
-	case w.poll < 0 || w.poll > pollMax:
-		return w, fmt.Errorf("%s: poll is %v, expected 0s to %v: %w", server, w.poll, pollMax, store.ErrRefused)
-	case w.poll > 0 && !w.blocks:
-		return w, fmt.Errorf("%s: poll: %v needs a CPU for each connection, and at most %d connections, got %d threads on %d CPUs: %w",
-			server, w.poll, connectionsMax, max(c.Threads, c.Handles), runtime.GOMAXPROCS(0), store.ErrRefused)
-	}
-	return w, nil
-}
-
-// Tell adds to a store's settings how its handles' connections wait.
-func (w Way) Tell(settings map[string]string) {
-	if w.blocks {
+// Tell adds to a store's settings that its connections block.
+func Tell(settings map[string]string, blocks bool) {
+	if blocks {
 		settings["driver.sockets"] = "blocking"
 	}
-	if w.poll > 0 {
-		settings["driver.sockets"] = fmt.Sprintf("polling for %v, then blocking", w.poll)
-	}
-}
-
-// RefuseLoop says why asynchronous handles can't wait so; nil: they are not asked to.
-func (w Way) RefuseLoop(server string) error {
-	if w.poll == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: asynchronous handles do not poll: expected poll: 0s: %w", server, store.ErrRefused)
-}
-
-// Take makes a connection wait so. The one that it is given must not be used any more. One that is
-// neither of TCP nor of a Unix socket stays as it is, unless it is to poll: it has TLS.
-func (w Way) Take(c net.Conn) (net.Conn, error) {
-	if !w.blocks {
-		return c, nil
-	}
-	taken, err := Take(c)
-	if b, is := taken.(*Conn); is {
-		b.poll = w.poll
-	} else if err == nil && w.poll > 0 {
-		return nil, errors.Join(fmt.Errorf("poll: %v needs a stream without TLS: %w", w.poll, store.ErrRefused), c.Close())
-	}
-	return taken, err
 }
 
 // slice bounds a wait in the kernel: a deadline that passes, or is moved, meanwhile is seen no
@@ -109,7 +53,6 @@ type Conn struct {
 	closed        atomic.Bool
 	local, remote net.Addr
 	network       string
-	poll          time.Duration // of a read, before it blocks
 
 	read, write side
 }
@@ -197,14 +140,7 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	polled := c.poll == 0
 	err = c.each(&c.read, "read", func() (again bool, err error) {
-		if !polled {
-			polled = true
-			if n, err = c.pollRead(p); !errors.Is(err, unix.EAGAIN) {
-				return false, err
-			}
-		}
 		n, err = unix.Read(c.descriptor, p)
 		return false, err
 	})
@@ -212,23 +148,6 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 		return 0, io.EOF // and not an *OpError: as package net has it
 	}
 	return max(n, 0), err
-}
-
-// pollRead reads what comes within the time of a poll; EAGAIN: nothing did. Closing ends it, as it
-// shuts the socket down.
-func (c *Conn) pollRead(p []byte) (n int, err error) {
-	for begun := time.Now(); ; {
-		n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(c.descriptor),
-			uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
-		switch {
-		case errno == 0:
-			return int(n), nil
-		case errno != unix.EAGAIN && errno != unix.EINTR:
-			return 0, errno
-		case time.Since(begun) >= c.poll:
-			return 0, unix.EAGAIN
-		}
-	}
 }
 
 func (c *Conn) Write(p []byte) (n int, err error) {

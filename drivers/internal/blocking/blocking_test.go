@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,9 +16,7 @@ import (
 )
 
 // pair returns both ends of a TCP connection over loopback, which block.
-func pair() (a, b net.Conn, stop func(), err error) { return pairOf(Way{blocks: true}) }
-
-func pairOf(way Way) (a, b net.Conn, stop func(), err error) {
+func pair() (a, b net.Conn, stop func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, nil, err
@@ -31,48 +28,14 @@ func pairOf(way Way) (a, b net.Conn, stop func(), err error) {
 	if b, err = listener.Accept(); err != nil {
 		return nil, nil, nil, err
 	}
-	a, errA := way.Take(a)
-	b, errB := way.Take(b)
+	a, errA := Take(a)
+	b, errB := Take(b)
 	return a, b, func() { a.Close(); b.Close() }, errors.Join(errA, errB)
 }
 
 // What package net promises of a connection holds: deadlines that pass, lie in the past or are
 // moved, closing while others read and write, races of all of it.
 func TestIsAConnection(t *testing.T) { nettest.TestConn(t, pair) }
-
-// So it does while reads poll.
-func TestIsAConnectionThatPolls(t *testing.T) {
-	nettest.TestConn(t, func() (a, b net.Conn, stop func(), err error) {
-		return pairOf(Way{blocks: true, poll: 100 * time.Microsecond})
-	})
-}
-
-// What has come is read by the poll, and what comes after its end by the read that blocks.
-func TestPollsBeforeItBlocks(t *testing.T) {
-	a, b, stop, err := pairOf(Way{blocks: true, poll: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
-	c, p := a.(*Conn), make([]byte, 4)
-	if _, err := b.Write([]byte("come")); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := c.pollRead(p); n != 4 || err != nil || string(p) != "come" {
-		t.Errorf("a poll of what was sent: %d bytes %q, %v", n, p, err)
-	}
-	c.poll = time.Nanosecond
-	if n, err := c.pollRead(p); n != 0 || !errors.Is(err, syscall.EAGAIN) {
-		t.Errorf("a poll of nothing: %d bytes, %v", n, err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c.poll = time.Hour
-	if n, err := a.Read(p); n != 0 || err != io.EOF {
-		t.Errorf("a poll of a closed connection: %d bytes, %v", n, err)
-	}
-}
 
 func mustPair(t *testing.T) (a, b net.Conn) {
 	t.Helper()
@@ -171,52 +134,5 @@ func TestSuits(t *testing.T) {
 		if got := Suits(store.Config{Threads: c.threads, Handles: c.handles}); got != c.suits {
 			t.Errorf("%d threads, %d handles: %v", c.threads, c.handles, got)
 		}
-	}
-}
-
-func TestWayOf(t *testing.T) {
-	tooMany := min(connectionsMax, runtime.GOMAXPROCS(0)) + 1
-	for _, c := range []struct {
-		threads           int
-		poll, told, wrong string
-	}{
-		{1, "0s", "blocking", ""},
-		{1, "50us", "polling for 50µs, then blocking", ""},
-		{tooMany, "0s", "", ""},
-		{tooMany, "50us", "", "needs a CPU for each connection"},
-		{1, "-1s", "", "expected 0s to 10ms"},
-		{1, "1s", "", "expected 0s to 10ms"},
-	} {
-		options, err := store.Resolve([]store.Option{Option()}, map[string]string{"poll": c.poll})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := WayOf("some", store.Config{Threads: c.threads, Handles: c.threads, Options: options})
-		if refused := errors.Is(err, store.ErrRefused); refused != (c.wrong != "") || refused && !strings.Contains(err.Error(), c.wrong) {
-			t.Errorf("%d threads, poll %s: %v", c.threads, c.poll, err)
-			continue
-		}
-		settings := map[string]string{}
-		if w.Tell(settings); err == nil && settings["driver.sockets"] != c.told {
-			t.Errorf("%d threads, poll %s: told %q", c.threads, c.poll, settings["driver.sockets"])
-		}
-		if loop := w.RefuseLoop("some"); err == nil && (loop != nil) != (c.poll != "0s") {
-			t.Errorf("poll %s: a loop: %v", c.poll, loop)
-		}
-	}
-}
-
-// What has TLS can't poll, and is not left open.
-func TestTLSDoesNotPoll(t *testing.T) {
-	a, b := net.Pipe()
-	defer b.Close()
-	if c, err := (Way{blocks: true}).Take(a); c != a || err != nil {
-		t.Errorf("without a poll: %v, %v", c, err)
-	}
-	if _, err := (Way{blocks: true, poll: 1}).Take(a); !errors.Is(err, store.ErrRefused) {
-		t.Errorf("with a poll: %v", err)
-	}
-	if _, err := a.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("it is not closed: %v", err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 // Link makes a handle's sockets, and bounds each operation's time. Libraries bound it by a context,
 // which costs a goroutine or a microsecond an operation; a deadline on the socket does not.
 type Link struct {
-	Sockets blocking.Way // how they wait
+	// Blocks makes the sockets block in the kernel: [blocking.Suits].
+	Blocks bool
 	// Bound is how long the records are that come; nil: not known.
 	Bound *wire.Bound
 	// Limit bounds a message of the library's, which has memory for all of it; nil: it reads in parts.
@@ -81,8 +82,8 @@ func (s *socket) flooded() error {
 // Dial is what a library connects by. The operation that waits for it has begun.
 func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialled, err := wire.Dial(ctx, network, address, l.timeout)
-	if err == nil {
-		dialled, err = l.Sockets.Take(dialled)
+	if err == nil && l.Blocks {
+		dialled, err = blocking.Take(dialled)
 	}
 	if err != nil {
 		var failure net.Error

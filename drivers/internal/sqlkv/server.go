@@ -40,7 +40,7 @@ type Server struct {
 	Timeout time.Duration
 	Class   store.Durability
 	Window  time.Duration // T of D2(T)
-	Sockets blocking.Way  // of handles
+	Blocks  bool          // sockets of handles: blocking.Suits
 
 	Version string
 	LossMax time.Duration // that the server's settings allow; 0: not in D2
@@ -64,11 +64,7 @@ func (s *Server) Configure(driver, placed string, c store.Config, replicas bool)
 	}
 	s.placed, s.Place = placed, c.Options.String(placed)
 	s.Lean, s.Timeout = c.Options.Choice("client") == "lean", c.Options.Duration("operation_timeout")
-	s.Class, s.Window = c.Durability, c.LossWindow
-	var err error
-	if s.Sockets, err = blocking.WayOf(driver, c); err != nil {
-		return err
-	}
+	s.Class, s.Window, s.Blocks = c.Durability, c.LossWindow, blocking.Suits(c)
 	if s.Timeout <= 0 || s.Place == "" {
 		return fmt.Errorf("%s: operation_timeout is %v and %s %q, expected more than 0 and a name: %w",
 			driver, s.Timeout, placed, s.Place, store.ErrRefused)
@@ -80,7 +76,7 @@ func (s *Server) Configure(driver, placed string, c store.Config, replicas bool)
 // HandleLink is the link of a handle's connections.
 func (s *Server) HandleLink() *Link {
 	link := NewLink(s.Timeout, &s.Reconnects)
-	link.Sockets, link.Bound = s.Sockets, &s.Bound
+	link.Blocks, link.Bound = s.Blocks, &s.Bound
 	return link
 }
 
@@ -170,7 +166,7 @@ func (s *Server) Tell(query string, names []string) map[string]string {
 	if s.LossMax > 0 {
 		told["driver.loss_max"] = s.LossMax.String()
 	}
-	s.Sockets.Tell(told)
+	blocking.Tell(told, s.Blocks)
 	rows, _ := s.Rows(fmt.Sprintf(query, "'"+strings.Join(names, "', '")+"'"))
 	for _, row := range rows {
 		told[row[0]] = row[1]

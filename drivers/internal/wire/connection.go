@@ -57,9 +57,9 @@ type Connection struct {
 	// Network connects where it is not by TCP, or where a library logs in. Optional: Access does. A
 	// [Loop] takes what has a socket of its own (a [syscall.Conn] of one stream).
 	Network func(ctx context.Context, endpoint string, timeout time.Duration) (net.Conn, error)
-	// Sockets is how the socket waits, for few connections ([blocking.Suits]). No [Loop] takes one that
-	// blocks.
-	Sockets blocking.Way
+	// Blocks makes the socket block in the kernel, for few connections ([blocking.Suits]); one by
+	// TLS does not. No [Loop] takes it.
+	Blocks bool
 	// Greet is what a new connection is to say before its first request. Optional.
 	Greet func(*Connection) error
 	// Knock is a request that a server answers once it has accepted the connection, which is there
@@ -106,8 +106,8 @@ func (c *Connection) Dial(ctx context.Context) error {
 		dial = c.Access.Dial
 	}
 	socket, err := dial(ctx, c.Endpoint, c.Timeout)
-	if err == nil {
-		socket, err = c.Sockets.Take(socket)
+	if err == nil && c.Blocks {
+		socket, err = blocking.Take(socket)
 	}
 	if err != nil {
 		return c.failure("connect", err)
