@@ -160,12 +160,18 @@ func TestSearch_confirms_the_highest_rate(t *testing.T) {
 		want Outcome
 		rate float64
 	}{
-		"it holds":          {1e9, AtLeast, asked.To},
-		"nine tenths of it": {0.95 * asked.To, AtLeast, 0.9 * asked.To},
-		"no longer step":    {0, Unstable, asked.To},
+		"it holds":                   {1e9, AtLeast, asked.To},
+		"nine tenths of it":          {0.95 * asked.To, AtLeast, 0.9 * asked.To},
+		"one hiccup of a short step": {2e9, AtLeast, asked.To},
+		"no longer step":             {0, Unstable, asked.To},
 	} {
+		broke := false
 		s, steps := searched(t, asked, 5e5, false, func(step Step, n int) Seen {
 			if step.Kind == Hold && step.Rate > c.most {
+				return Seen{Used: []float64{20, 0}, Done: step.Rate}
+			}
+			if c.most > 1e9 && step.Rate == asked.To && step.Kind == Bracket && !broke {
+				broke = true
 				return Seen{Used: []float64{20, 0}, Done: step.Rate}
 			}
 			return sharp(1e9)(step, n)

@@ -86,11 +86,12 @@ func Fit(seen []Seen) Fitted {
 	f.Rate, f.Width = edge(open, (*Seen).Most)
 	highest, lowest := highestHeld(open), slices.MinFunc(open, byRate)
 	levels := isotonic(open, (*Seen).Most)
+	tried, confirmed := holdsTried(seen)
+	f.Held = heldAt(seen)
 	switch {
-	case f.Rate > 0:
-	case levels[len(levels)-1].used <= 1:
-		f.Outcome, f.Rate, f.Held = AtLeast, highest, heldAt(seen)
-		tried, confirmed := holdsTried(seen)
+	case f.Rate > max(0, f.Held): // longer steps are tried below it
+	case levels[len(levels)-1].used <= 1, tried > 0:
+		f.Outcome, f.Rate = AtLeast, highest
 		if unstable(seen) || tried > 0 && !confirmed { // longer steps break where short ones hold
 			f.Outcome = Unstable
 		} else if confirmed {
@@ -104,7 +105,6 @@ func Fit(seen []Seen) Fitted {
 		f.Outcome, f.Rate = Below, lowest.Rate
 		return f
 	}
-	f.Held = heldAt(seen)
 	if f.Outcome = f.judge(seen); f.Outcome == Client {
 		f.Rate = min(f.Rate, max(highest, 0))
 	}
