@@ -49,7 +49,7 @@ func TestEveryCounterInTheSourceIsTold(t *testing.T) {
 			told := slices.Collect(maps.Keys(s.(store.Inspector).Inspect().Stats))
 			written := namesInSource(t, d.Name)
 			if len(written) == 0 {
-				t.Error("no name of a counter was found in the source")
+				t.Errorf("no name of a counter was found in the source: is the driver's folder not drivers/%s?", d.Name)
 			}
 			for _, name := range written {
 				if !slices.ContainsFunc(told, name.MatchString) {

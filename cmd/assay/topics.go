@@ -37,8 +37,8 @@ redis@HOST?OPTION=VALUE     an option of the driver, such as credentials_env=NAM
 
 A server that is not on this machine's loopback needs --allow-remote. Redis, memcached, PostgreSQL,
 MariaDB and MongoDB are also reached by Unix sockets. assay drivers lists the drivers, docs/servers.md
-has logins, TLS and clusters. Valkey, KeyDB and Dragonfly are measured by the driver redis, MySQL by
-mariadb.
+has logins, TLS and clusters. Valkey, KeyDB, Redict and Dragonfly are measured by the driver redis,
+MySQL by mariadb.
 
 Flags of other tools that mean one thing alone are taken for it (-t 8, -c 50, -n 1000, -d 30s,
 --ratio 1:10, --pipeline 16), and the line that was read is printed.`},

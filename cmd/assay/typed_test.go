@@ -26,7 +26,7 @@ var typedCommands = []typed{
 	{"run badgerdb", "badger"}, {"run sqlite3", "sqlite"}, {"run pebbledb", "pebble"}, {"run 'pebble[cache_bytes=8MB]'", "pebble"},
 	{"run 'pebble[cache_bytes=8MB,64MB]'", "pebble-8MB|pebble-64MB"}, {"run pebble?cache_bytes=8MB", "pebble"},
 	{"run pebble 'pebble[cache_bytes=64MB]'", "pebble-64MB"}, {"run redis@127.0.0.1:1", "redis"}, {"run redis://127.0.0.1:1", "redis"},
-	{"run rediss://127.0.0.1:1", "redis"}, {"run redis://127.0.0.1:1/2", "redis"}, {"run valkey@127.0.0.1:1", "valkey"}, {"run keydb@127.0.0.1:1", "keydb"},
+	{"run rediss://127.0.0.1:1", "redis"}, {"run redis://127.0.0.1:1/2", "redis"}, {"run valkey@127.0.0.1:1", "valkey"}, {"run keydb@127.0.0.1:1", "keydb"}, {"run redict@127.0.0.1:1", "redict"},
 	{"run dragonfly@127.0.0.1:1", "dragonfly"}, {"run mysql@127.0.0.1:1", "mysql"}, {"run mariadb@127.0.0.1:1", "mariadb"},
 	{"run postgresql://127.0.0.1:1", "postgres"}, {"run pg@127.0.0.1:1", "postgres"}, {"run mongo@127.0.0.1:1", "mongodb"},
 	{"run memcache@127.0.0.1:1", "memcached"}, {"run etcd@127.0.0.1:1", "etcd"}, {"run memcached@127.0.0.1:1 redis@127.0.0.1:1", "memcached|redis"},

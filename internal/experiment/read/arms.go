@@ -25,6 +25,7 @@ var products = map[string]product{
 	"rocks": {driver: "rocksdb"}, "memcache": {driver: "memcached"}, "badgerdb": {driver: "badger"}, "pebbledb": {driver: "pebble"},
 	"etcd3": {driver: "etcd"}, "mdb": {driver: "lmdb"}, "rediss": {driver: "redis"},
 	"valkey": {driver: "redis", other: true, starts: "valkey-server"}, "keydb": {driver: "redis", other: true, starts: "keydb-server"},
+	"redict":    {driver: "redis", other: true, starts: "redict-server"},
 	"dragonfly": {driver: "redis", other: true}, "mysql": {driver: "mariadb", other: true}, "scylla": {driver: "cassandra", other: true},
 	"scylladb": {driver: "cassandra", other: true},
 }

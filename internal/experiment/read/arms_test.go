@@ -48,6 +48,7 @@ func TestArmsOfACommandLine(t *testing.T) {
 		"sqlite3":                                                                      "[sqlite]",
 		"mysql@127.0.0.1:3306":                                                         `[{driver: mariadb, name: mysql, endpoints: ["127.0.0.1:3306"]}]`,
 		"valkey@start":                                                                 `[{driver: redis, name: valkey, server: {start: true, program: "valkey-server"}}]`,
+		"redict@start":                                                                 `[{driver: redis, name: redict, server: {start: true, program: "redict-server"}}]`,
 		"redis@git=../redis:v7.2.4":                                                    `[{driver: redis, name: redis-v7.2.4, server: {start: true, build: {git: "../redis", commit: "v7.2.4"}}}]`,
 		"redis@git=../redis":                                                           `[{driver: redis, server: {start: true, build: {git: "../redis"}}}]`,
 		"dragonfly@127.0.0.1:6379":                                                     `[{driver: redis, name: dragonfly, endpoints: ["127.0.0.1:6379"]}]`,

@@ -126,7 +126,7 @@ func splitLogin(text string) (login, rest string) {
 // these; the first that fits counts.
 var socketWords = []struct{ part, word string }{
 	{strings.ToLower(postgresSocket), "postgres"}, {"postgres", "postgres"}, {"mysql", "mysql"}, {"maria", "mariadb"},
-	{"valkey", "valkey"}, {"keydb", "keydb"}, {"redis", "redis"}, {"memcache", "memcached"}, {"ferretdb", "ferretdb"}, {"mongo", "mongodb"},
+	{"valkey", "valkey"}, {"keydb", "keydb"}, {"redict", "redict"}, {"redis", "redis"}, {"memcache", "memcached"}, {"ferretdb", "ferretdb"}, {"mongo", "mongodb"},
 }
 
 // wordOfSocket is the store that a socket's own name, or else its path, tells; "": none.
