@@ -40,7 +40,8 @@ counts it (RAPL), and money where --price says what the machine costs.
 
 It is built on the search for a capacity, and not on load at the wanted rate alone: that
 would tell who holds it today, and not how much is to spare. A store does the rate where
-one run more is not to be expected to find its capacity below it. Rates up to four times the wanted one are tried.
+one run more is not to be expected to find its capacity below it. Rates up to four times
+the wanted one are tried.
 
 Without STOREs, the embedded engines are tried that reach the class; servers are named:
 redis@start. --workload takes what is done from an experiment file or a preset, its first
