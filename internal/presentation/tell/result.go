@@ -43,7 +43,7 @@ func Result(runs ...*record.Run) (*model.Result, error) {
 	r := b.result
 	r.Title = strings.Join(slices.Compact(titles), ", ")
 	finding.Sort(r.Findings)
-	r.Groups = groupsOf(r.Findings, placesOf(slices.Concat(all...)))
+	r.Groups = groupsOf(r.Findings, placesOf(slices.Concat(all...)), ceilingsOf(runs))
 	r.Resources = b.plots.offered()
 	if thinned := thinningOf(r.Tables); thinned.Code != "" {
 		r.Gaps = append(r.Gaps, thinned)
@@ -352,8 +352,22 @@ func (b *builder) addToMatrix(run *record.Run, prefix string) {
 	}
 }
 
-// groupsOf folds findings of one code and severity, gravest first, and what they explain with them.
-func groupsOf(findings []finding.Finding, all []string) (groups []model.Group) {
+// ceilingsOf are the names of the null drivers of runs.
+func ceilingsOf(runs []*record.Run) map[string]bool {
+	ceilings := map[string]bool{}
+	for _, run := range runs {
+		for _, t := range run.Plan {
+			if t.Role == plan.Ceiling {
+				ceilings[t.Arm] = true
+			}
+		}
+	}
+	return ceilings
+}
+
+// groupsOf folds findings of one code and severity, gravest first, and what they explain with them. Of one
+// severity, those of null drivers alone come last: no store's figure is worse for them.
+func groupsOf(findings []finding.Finding, all []string, ceilings map[string]bool) (groups []model.Group) {
 	for i, f := range findings {
 		if f.Cause != "" {
 			continue
@@ -387,7 +401,20 @@ func groupsOf(findings []finding.Finding, all []string) (groups []model.Group) {
 		g.Effects = append(g.Effects, i)
 		g.Severity = finding.Gravest(g.Severity, f.Severity)
 	}
-	slices.SortStableFunc(groups, func(a, b model.Group) int { return finding.Compare(a.Severity, b.Severity) })
+	ofStores := func(g model.Group) bool {
+		return slices.ContainsFunc(g.Of, func(at int) bool { return !ceilings[findings[at].Where.Arm] })
+	}
+	slices.SortStableFunc(groups, func(a, b model.Group) int {
+		switch {
+		case a.Severity != b.Severity:
+			return finding.Compare(a.Severity, b.Severity)
+		case ofStores(a) == ofStores(b):
+			return 0
+		case ofStores(a):
+			return -1
+		}
+		return 1
+	})
 	return groups
 }
 
