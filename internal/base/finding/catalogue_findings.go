@@ -148,7 +148,7 @@ var _ = register(
 		Remedy: `give the phase a number of operations that its {{count .records}} records last for (operations: {{count .records}}), or more records`},
 	Entry{Example: SeenVainParams{Operation: "delete", Vain: 16206517, Of: 16221517, Seconds: Known(0.05)},
 		Also: []Parameters{SeenVainParams{Operation: "read", Vain: 970, Of: 1000}},
-		Says: `{{count .vain}} of {{plural .of .operation ""}} operations had nothing to do{{if .seconds}}; the records lasted for {{seconds .seconds}} at most{{end}}`},
+		Says: `{{count .vain}} of {{plural .of .operation ""}} had nothing to do{{if .seconds}}; the records lasted for {{seconds .seconds}} at most{{end}}`},
 	Entry{Example: SeenItemsParams{Operation: "scan", Items: 9.5, Other: "pebble", OtherItems: 10.0, Because: "growth"},
 		Says: `{{number .items}} records a {{.operation}}, {{.other}} has {{number .other_items}}` + honestBecause},
 	Entry{Example: SeenItemsOwedParams{Operation: "scan", Items: 9.5, Owed: 10.0},

@@ -46,8 +46,10 @@ var _ = register(
 		Also: []Parameters{VerdictParams{Code: VerdictEqual, Arms: []string{"bbolt", "boltdb"},
 			Phases: []string{"get"}, Classes: []string{"D3"}, Margin: 0.1}},
 		Says: `{{list .arms}} are tied at {{if has .phases}}{{list .phases}} ({{join .classes}}){{else}}{{rate .rate}}{{end}}: they differ by less than {{percent .margin}}.`},
-	Entry{Example: VerdictParams{Code: VerdictTied, Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Detectable: 1.4, Blocks: 3},
+	Entry{Example: VerdictParams{Code: VerdictTied, Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Least: 34e3,
+		Detectable: 1.4, Blocks: 3},
 		Also: []Parameters{
+			VerdictParams{Code: VerdictTied, Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Detectable: 1.4, Blocks: 3},
 			VerdictParams{Code: VerdictTied, Arms: []string{"bbolt", "boltdb"}, Places: []string{"get (D3)"},
 				Detectable: 1.4, Blocks: 3},
 			VerdictParams{Code: VerdictTied, Tables: 4, Of: 4, Places: []string{"get (D3)", "put (D1)"}},
@@ -55,7 +57,8 @@ var _ = register(
 				Detectable: 1.4, Blocks: 3}},
 		Says: `{{if .tables}}No single winner in {{if eq .tables .of}}any of {{plural .of "table" ""}}{{else}}{{.tables}} of {{plural .of "table" ""}}: {{list .places}}{{end}}.` +
 			`{{else if .places}}{{list .places}}: {{list .arms}} are not significantly different.` + canDetect + ` between them.` +
-			`{{else}}{{list .arms}}: no significant difference, near {{rate .rate}}.` + canDetect + `.{{end}}`},
+			`{{else}}{{list .arms}}: no significant difference, ` +
+			`{{if .least}}{{rate .least}} to {{else}}near {{end}}{{rate .rate}}.` + canDetect + `.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictNoisy, Arms: []string{"bbolt", "boltdb"}, Blocks: 3},
 		Also: []Parameters{VerdictParams{Code: VerdictNoisy, Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"}, Blocks: 3}},
 		Says: `{{if .tables}}Too{{else}}{{list .arms}}: too{{end}} noisy to compare in {{plural .blocks "block" ""}}` +
@@ -93,6 +96,7 @@ type VerdictParams struct {
 	Code                                   Code     `param:"-"`
 	Arms, Phases, Classes, Places          []string `param:"omitempty"`
 	Rate, Factor, Most, Margin, Detectable float64  `param:"omitempty"`
+	Least                                  float64  `param:"omitempty"` // the lowest rate of those that are tied, where Rate is the highest
 	Low, High                              *float64
 	Next                                   string  `param:"omitempty"`
 	Why                                    Message `param:"omitempty"`

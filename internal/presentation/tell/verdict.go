@@ -1,6 +1,9 @@
 package tell
 
 import (
+	"cmp"
+	"slices"
+
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 )
@@ -11,6 +14,9 @@ var verdicts = map[facts.Lead]finding.Code{
 	facts.LeadTied: finding.VerdictTied, facts.LeadNoisy: finding.VerdictNoisy,
 	facts.LeadFewBlocks: finding.VerdictFew,
 }
+
+// nearly is the part of the best rate from which on others are near it.
+const nearly = 0.95
 
 // verdictOf says who is ahead.
 func verdictOf(t *facts.Table) finding.Message {
@@ -31,6 +37,13 @@ func verdictOf(t *facts.Table) finding.Message {
 		p.Next, p.Factor, p.Low, p.High = ranked[1].Arm, faster.Value, faster.Low, faster.High
 	case facts.LeadEqual:
 		p.Margin = t.Margin
+	case facts.LeadTied:
+		for _, r := range ranked {
+			if slices.Contains(t.Best, r.Arm) && r.Rate.Value < nearly*p.Rate {
+				p.Least = min(cmp.Or(p.Least, r.Rate.Value), r.Rate.Value)
+			}
+		}
+		fallthrough
 	default:
 		p.Detectable, p.Blocks = t.Detectable, t.Common
 	}
