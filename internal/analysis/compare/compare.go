@@ -47,6 +47,16 @@ func latencyAt(name string, q float64) metric {
 // shownOf reports whether a row shows the metric: what its trials together refuse is not compared.
 func (m metric) shownOf(r *facts.Row) bool { return m.quantile == 0 || r.At(m.quantile) != nil }
 
+// atMost is the metric by what it is at most, for a row that does not show it because the harness began its
+// operations late; ok is false where nothing is known of it.
+func (m metric) atMost(r *facts.Row) (bound metric, ok bool) {
+	if m.quantile == 0 || r.AtMostAt(m.quantile) == nil {
+		return m, false
+	}
+	m.of = func(o *facts.Observation) float64 { return o.LatencyAtMost(m.quantile) }
+	return m, true
+}
+
 func known(v *uint64) float64 {
 	if v == nil {
 		return math.NaN()

@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/analysis/compare"
 	"assay/internal/base/finding"
+	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
@@ -343,6 +344,41 @@ func TestLimits(t *testing.T) {
 	if got, err := compare.Runs([]*record.Run{run, slower}, compare.Options{}, halved...); err != nil ||
 		got.Outcome != compare.Regression {
 		t.Errorf("half as fast: %v %v", got.Outcome, err)
+	}
+}
+
+// Where the harness began operations late, the store's own latency is not above what was measured: an upper limit
+// beyond that is kept, a nearer one stays open, and none is broken.
+func TestALimitIsKeptByAnUpperBound(t *testing.T) {
+	run := resulttest.CleanRun()
+	run.Experiment.Phases[1].Rate = 50e3
+	for _, trial := range run.Trials {
+		p := resulttest.PhaseOf(trial, "put")
+		if p == nil {
+			continue
+		}
+		p.Open, p.Operations[0].Response, p.Late = true, p.Operations[0].Service, make([]uint64, counters.LatenessWords)
+		p.LatenessMaxNS, p.Late[counters.LatenessWord(2_500_000)] = 8_000_000, p.Operations[0].Done()
+	}
+	for text, want := range map[string]compare.Outcome{
+		"p99 > 10s": compare.NoRegression, "p99 > 1ns": compare.Inconclusive, "p99 < 10s": compare.Inconclusive,
+	} {
+		got, err := compare.Limits(run, criteria(t, text)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bounds := 0
+		for _, r := range got.Rows {
+			if r.Phase != "put" {
+				continue
+			}
+			if bounds++; !r.AtMost || r.Outcome != want {
+				t.Errorf("%s: %+v, want %s of an upper bound", text, r, want)
+			}
+		}
+		if bounds < 3 || want == compare.NoRegression && got.Outcome != want {
+			t.Errorf("%s: %d bounds, %s", text, bounds, got.Outcome)
+		}
 	}
 }
 

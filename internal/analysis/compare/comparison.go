@@ -33,16 +33,18 @@ const (
 
 // ComparisonRow is one metric of one arm in one cell and phase.
 type ComparisonRow struct {
-	Arm     string           `json:"arm"`
-	Cell    string           `json:"cell"`
-	Class   string           `json:"class"`
-	Phase   string           `json:"phase"`
-	Metric  string           `json:"metric"` // rate, p50, p99, p99.9, memory, disk
-	Values  []facts.Estimate `json:"values"` // of each side
-	Ratio   *facts.Ratio     `json:"ratio"`  // last side ÷ first
-	Outcome Outcome          `json:"outcome"`
-	Why     finding.Message  `json:"why,omitzero"`
-	Changes []Change         `json:"changes,omitempty"` // of a series of runs
+	Arm    string           `json:"arm"`
+	Cell   string           `json:"cell"`
+	Class  string           `json:"class"`
+	Phase  string           `json:"phase"`
+	Metric string           `json:"metric"` // rate, p50, p99, p99.9, memory, disk
+	Values []facts.Estimate `json:"values"` // of each side
+	// AtMost says that the figure holds too much of the harness's delay: the store's own is not above it.
+	AtMost  bool            `json:"at_most,omitempty"`
+	Ratio   *facts.Ratio    `json:"ratio"` // last side ÷ first
+	Outcome Outcome         `json:"outcome"`
+	Why     finding.Message `json:"why,omitzero"`
+	Changes []Change        `json:"changes,omitempty"` // of a series of runs
 }
 
 // Change is a change point in a series of runs.

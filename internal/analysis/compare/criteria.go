@@ -123,7 +123,7 @@ func (c *comparer) judgeCriteria() {
 			}
 			rows++
 			held := criterion.heldAgainst(row)
-			switch criterion.outcome(held) {
+			switch criterion.outcomeOf(&m.Rows[at]) {
 			case Regression:
 				criterion.Failed++
 			case Inconclusive:

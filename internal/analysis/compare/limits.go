@@ -48,18 +48,24 @@ func (c *comparer) addLimited(t *facts.Table, r *facts.Row) {
 	rows := t.Comparable()
 	at := slices.Index(rows, r)
 	for _, m := range metrics {
-		if !c.first(m.name) || !m.shownOf(r) {
+		if !c.first(m.name) {
 			continue
+		}
+		bounded := false
+		if !m.shownOf(r) {
+			if m, bounded = m.atMost(r); !bounded {
+				continue
+			}
 		}
 		e := facts.EstimateOf(stat.Estimates(t.Values(rows, m.of), optionsFor(t, m, rows))[at])
 		if e.Value == 0 {
 			continue
 		}
 		row := ComparisonRow{Arm: r.Arm, Cell: cellName(t), Class: t.Class, Phase: t.Phase, Metric: m.name,
-			Values: []facts.Estimate{e}, Outcome: NoRegression}
+			Values: []facts.Estimate{e}, AtMost: bounded, Outcome: NoRegression}
 		for _, criterion := range c.made.Criteria {
 			if criterion.Metric == m.name {
-				row.Outcome = worseOf(row.Outcome, criterion.outcome(&e))
+				row.Outcome = worseOf(row.Outcome, criterion.outcomeOf(&row))
 			}
 		}
 		switch row.Outcome {
@@ -83,6 +89,16 @@ func (c Criterion) outcome(e *facts.Estimate) Outcome {
 		return Inconclusive
 	}
 	return NoRegression
+}
+
+// outcomeOf is outcome for what a row has for the threshold. A figure that is at most so much, since the
+// harness's delay is in it, can only meet an upper limit.
+func (c Criterion) outcomeOf(row *ComparisonRow) Outcome {
+	outcome := c.outcome(c.heldAgainst(*row))
+	if row.AtMost && (c.Below || outcome != NoRegression) {
+		return Inconclusive
+	}
+	return outcome
 }
 
 func worseOf(a, b Outcome) Outcome {

@@ -101,12 +101,15 @@ type Kind struct {
 
 // Latencies are quantiles in ns: means over the used trials, and the longest of all.
 type Latencies struct {
-	FromDue bool       `json:"from_due"`                 // open load: from the due time
-	OneIn   uint64     `json:"latency_one_in,omitempty"` // of so many operations one was timed; 0: all were
-	Points  []Point    `json:"latency"`
-	Refused []float64  `json:"latency_refused,omitempty"` // quantiles that must not be shown
-	TooFew  []float64  `json:"latency_too_few,omitempty"` // quantiles with too few operations beyond them
-	Why     RefusedFor `json:"-"`                         // why some are refused; "": none is
+	FromDue bool      `json:"from_due"`                 // open load: from the due time
+	OneIn   uint64    `json:"latency_one_in,omitempty"` // of so many operations one was timed; 0: all were
+	Points  []Point   `json:"latency"`
+	Refused []float64 `json:"latency_refused,omitempty"` // quantiles that must not be shown
+	// AtMost is, for refused quantiles that hold too much of the harness's delay, the latency with this delay: the
+	// store's own is not above it.
+	AtMost []Point    `json:"latency_at_most,omitempty"`
+	TooFew []float64  `json:"latency_too_few,omitempty"` // quantiles with too few operations beyond them
+	Why    RefusedFor `json:"-"`                         // why some are refused; "": none is
 
 	// Spread is how the latencies are distributed, for charts; nil: a percentile is refused, or too few were
 	// timed.
@@ -203,10 +206,15 @@ type Outcomes struct {
 func (o Outcomes) Bad() uint64 { return o.Lost + o.Wrong + o.Errors + o.Timeout + o.Unfinished }
 
 // At returns the latency at a quantile in ns; nil: not measured, refused or too few operations.
-func (l Latencies) At(q float64) *float64 {
-	for i := range l.Points {
-		if l.Points[i].Quantile == q {
-			return &l.Points[i].NS
+func (l Latencies) At(q float64) *float64 { return pointAt(l.Points, q) }
+
+// AtMostAt returns what a refused latency at a quantile is at most, in ns; nil: not known, or not refused.
+func (l Latencies) AtMostAt(q float64) *float64 { return pointAt(l.AtMost, q) }
+
+func pointAt(points []Point, q float64) *float64 {
+	for i := range points {
+		if points[i].Quantile == q {
+			return &points[i].NS
 		}
 	}
 	return nil

@@ -44,6 +44,9 @@ func LatenciesOf(refusal Refusal, phases ...*record.Phase) Latencies {
 	for _, q := range shownQuantiles {
 		switch {
 		case slices.Contains(l.Refused, q):
+			if slices.Contains(refusal.Late, q) && !tooFewFor(n, q) {
+				l.AtMost = append(l.AtMost, Point{Quantile: q, NS: merged.Quantile(q)})
+			}
 		case tooFewFor(n, q):
 			l.TooFew = append(l.TooFew, q)
 		default:
@@ -171,12 +174,23 @@ func AddOutcomes(o *Outcomes, p *record.Phase) {
 
 // Latency returns the latency of the trial at a quantile; NaN: refused, of too few operations, or
 // not measured.
-func (o *Observation) Latency(q float64) float64 {
+func (o *Observation) Latency(q float64) float64 { return at(o.allLatencies(), q) }
+
+// LatencyAtMost is Latency, or what it is at most where it holds too much of the harness's delay; NaN: not
+// known either.
+func (o *Observation) LatencyAtMost(q float64) float64 {
+	if ns := o.allLatencies().AtMostAt(q); ns != nil {
+		return *ns
+	}
+	return o.Latency(q)
+}
+
+func (o *Observation) allLatencies() *Latencies {
 	if o.latencies == nil {
 		all := LatenciesOf(Refuse(o.Phase), o.Phase)
 		o.latencies = &all
 	}
-	return at(o.latencies, q)
+	return o.latencies
 }
 
 // at returns the latency at a quantile; NaN: there is none.

@@ -75,6 +75,7 @@ func (l Lateness) At(quantile float64) float64 {
 // Refusal is what must not be shown of the latencies of open load.
 type Refusal struct {
 	Refused []float64  `json:"refused,omitempty"` // quantiles; 1 is the maximum
+	Late    []float64  `json:"-"`                 // those of them that hold too much lateness, and are whole otherwise
 	Why     RefusedFor `json:"refused_for,omitempty"`
 }
 
@@ -94,7 +95,7 @@ func RefuseKind(name string, phases ...*record.Phase) Refusal {
 // refuse judges the response times of some operations of whole phases.
 func refuse(phases []*record.Phase, of func(record.Operation) bool) (r Refusal) {
 	if slices.ContainsFunc(phases, FellBehind) {
-		return Refusal{append(slices.Clone(Quantiles), 1), RefusedBacklog}
+		return Refusal{Refused: append(slices.Clone(Quantiles), 1), Why: RefusedBacklog}
 	}
 	left := notBegun(phases...)
 	l, ok := LatenessOf(phases...)
@@ -115,6 +116,7 @@ func refuse(phases []*record.Phase, of func(record.Operation) bool) (r Refusal) 
 			r.add(q, RefusedBacklog)
 		case ok && l.Late(q, response.Quantile(q)):
 			r.add(q, RefusedLate)
+			r.Late = append(r.Late, q)
 		}
 	}
 	return r

@@ -180,6 +180,27 @@ func TestRefusedPercentilesAreAFinding(t *testing.T) {
 	}
 }
 
+// A percentile that holds the harness's delay is known to be at most what was measured; one that hangs on what
+// never began is not.
+func TestALatePercentileIsAnUpperBound(t *testing.T) {
+	const ms = 1_000_000
+	late := openLoad(map[uint64]uint64{ms: 100_000}, map[uint64]uint64{ms / 2: 100_000}, 0)
+	l := facts.LatenciesOf(facts.Refuse(late), late)
+	for _, q := range []float64{0.5, 0.99, 0.9999} {
+		if at := l.AtMostAt(q); l.At(q) != nil || at == nil || *at < 0.98*ms || *at > 1.02*ms {
+			t.Errorf("quantile %g: %v, at most %v, want at most 1 ms", q, l.At(q), at)
+		}
+	}
+	late.NotBegun = 900
+	if l := facts.LatenciesOf(facts.Refuse(late), late); l.AtMostAt(0.9999) != nil || l.AtMostAt(0.5) == nil {
+		t.Errorf("of operations that never began: %+v", l.AtMost)
+	}
+	onTime := openLoad(map[uint64]uint64{ms: 100_000}, nil, 0)
+	if l := facts.LatenciesOf(facts.Refuse(onTime), onTime); l.AtMost != nil || l.At(0.99) == nil {
+		t.Errorf("on time: %+v", l)
+	}
+}
+
 func TestBacklogIsAFindingAndRefusesPercentiles(t *testing.T) {
 	run := resulttest.CleanRun()
 	run.Experiment.Phases[1].Rate = 50e3

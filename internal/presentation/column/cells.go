@@ -137,12 +137,14 @@ func plans(l *Line) Cell {
 	return Cell{Text: text, Raw: text}
 }
 
-// latency is that at a quantile: "refused" where it must not be shown.
+// latency is that at a quantile. Where it must not be shown, it is what is known of it: at most so much, the
+// harness's delay included; or "refused".
 func latency(l model.Latencies, q float64) Cell {
-	for _, refused := range l.Refused {
-		if refused == q {
-			return Cell{Text: "refused"}
-		}
+	switch atMost := l.AtMostAt(q); {
+	case atMost != nil:
+		return Cell{Text: "≤ " + format.Latency(*atMost)}
+	case slices.Contains(l.Refused, q):
+		return Cell{Text: "refused"}
 	}
 	return figure(l.At(q), format.Latency)
 }

@@ -85,8 +85,12 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 				interval = figureOf(r.Metric, *e.Low) + " to " + figureOf(r.Metric, *e.High)
 			}
 		}
+		figure := figureOf(r.Metric, r.Values[last].Value)
+		if r.AtMost {
+			figure = "≤ " + figure
+		}
 		told.Rows = append(told.Rows, ComparisonRow{Outcome: r.Outcome, Ratio: r.Ratio, Cells: []string{r.Phase + " " + r.Cell, format.CleanMax(r.Arm, 40), r.Metric,
-			old, figureOf(r.Metric, r.Values[last].Value), ratio, interval, finding.Text(r.Why)}})
+			old, figure, ratio, interval, finding.Text(r.Why)}})
 		for _, change := range r.Changes {
 			told.Changes = append(told.Changes,
 				finding.Text(finding.New(finding.ComparedChangeParams{Metric: r.Metric, Arm: r.Arm, Phase: r.Phase,
