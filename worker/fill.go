@@ -53,7 +53,7 @@ func (t *thread) readOrFill(begin int64, entry trace.Entry, index, sequence uint
 // phase ends.
 func (t *thread) fill(entry trace.Entry, index, sequence uint64) (bytes int, err error) {
 	if wait := t.phase.trace.Backends[entry.SizeClass()]; wait > 0 {
-		sleep(time.Duration(wait) * time.Microsecond)
+		time.Sleep(time.Duration(wait) * time.Microsecond)
 	}
 	key, value := t.keys.Key(index), t.makeValue(entry, index, sequence)
 	bytes = len(key) + len(value)

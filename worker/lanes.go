@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/internal/base/linux"
 	"assay/internal/evidence/counters"
 	"assay/internal/experiment/trace"
 	"assay/store"
@@ -28,15 +29,17 @@ func loopCount(lanes int) int { return min(lanes, max(runtime.GOMAXPROCS(0)-1, 1
 
 // driver drives the lanes of one loop through a phase.
 type driver struct {
-	loop    store.Loop
-	lanes   []*lane // by the loop's numbers; the loop may have more
-	left    int     // lanes that have not ended
-	waiting moments
-	stop    *uint64
-	stopped bool
-	steps   bool // batches take several requests: [store.Stepper]
-	request store.Request
-	err     error // why the loop could not go on
+	loop     store.Loop
+	lanes    []*lane // by the loop's numbers; the loop may have more
+	left     int     // lanes that have not ended
+	waiting  moments
+	stop     *uint64
+	stopped  bool
+	waiter   waiter
+	lookedNS int64 // when the time until the next moment was looked at
+	steps    bool  // batches take several requests: [store.Stepper]
+	request  store.Request
+	err      error // why the loop could not go on
 }
 
 // lane is a thread of the trace that a driver does.
@@ -78,7 +81,7 @@ type flying struct {
 func (s *session) laneDrivers(p *phase, threads []*thread) []*driver {
 	all := make([]*driver, len(s.handles.loops))
 	for i, loop := range s.handles.loops {
-		all[i] = &driver{loop: loop, stop: p.counters.StopWord()}
+		all[i] = &driver{loop: loop, stop: p.counters.StopWord(), waiter: newWaiter(len(s.handles.loops))}
 		if s, is := loop.(store.Stepper); is {
 			all[i].steps = s.StepsInBatches()
 		}
@@ -101,6 +104,9 @@ func (d *driver) run() {
 	defer d.survive()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if len(d.lanes) > 0 && d.lanes[0].part.Due != nil && linux.SleepExactly(true) == nil {
+		defer func() { d.err = errors.Join(d.err, linux.SleepExactly(false)) }()
+	}
 	if p, ok := d.loop.(store.Pinner); ok {
 		if d.err = p.Pin(); d.err != nil {
 			return
@@ -116,7 +122,7 @@ func (d *driver) run() {
 	ended := d.ended
 	for d.left > 0 {
 		wait := d.wake()
-		if d.err = d.loop.Reap(wait, ended); d.err != nil {
+		if d.err = d.reap(wait, ended); d.err != nil {
 			return
 		}
 		if !d.stopped && atomic.LoadUint64(d.stop) != 0 {
@@ -320,6 +326,22 @@ func (d *driver) goOn(l *lane, f *flying, value []byte, err error) bool {
 	return true
 }
 
+// reap looks for answers, and notes for how long, or how late it came back, where operations wait until they
+// are due.
+func (d *driver) reap(wait time.Duration, ended store.Ended) error {
+	if len(d.waiting) == 0 {
+		return d.loop.Reap(wait, ended)
+	}
+	err := d.loop.Reap(wait, ended)
+	switch late := d.lanes[0].clock.NowNS() - d.lookedNS - int64(wait); {
+	case wait == 0:
+		d.waiter.spun(late)
+	case late > 0: // no answer came before
+		d.waiter.slept(late)
+	}
+	return err
+}
+
 // wake begins what is due, and returns how long the loop may wait for answers.
 func (d *driver) wake() time.Duration {
 	wait := stopLookEvery
@@ -330,9 +352,8 @@ func (d *driver) wake() time.Duration {
 			now = l.clock.NowNS()
 		}
 		if now < moment {
-			if wait = min(wait, time.Duration(moment-now)-spinBelow); wait < 0 {
-				wait = 0
-			}
+			d.lookedNS = now
+			wait = max(min(wait, time.Duration(moment-now-d.waiter.lead(now))), 0)
 			break
 		}
 		d.waiting.drop()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/base/clock"
 	"assay/internal/evidence/counters"
 	"assay/internal/execution/control"
 	"assay/internal/experiment/trace"
@@ -35,8 +36,8 @@ func lateOnes(head *counters.Thread, fromNS uint64) (n uint64) {
 func TestAThreadThatStartsLateIsCounted(t *testing.T) {
 	const late = 12 * time.Millisecond
 	slept := uint64(0) // on a busy machine an operation may be due before the thread could sleep
-	sleep = func(d time.Duration) { slept++; time.Sleep(d + late) }
-	t.Cleanup(func() { sleep = time.Sleep })
+	sleep = func(_ *clock.Alarm, d time.Duration) { slept++; time.Sleep(d + late) }
+	t.Cleanup(func() { sleep = (*clock.Alarm).Sleep })
 	const n = 8
 	p := openPhase(n, 40*time.Millisecond)
 	s := serve(t, &fake{})

@@ -58,6 +58,7 @@ type thread struct {
 	sample               []byte      // of the null driver: the value that stands for what a store would return
 	startNS              int64
 	endNS                int64
+	waiter               waiter
 
 	finding findState // last: what each operation looks at lies together
 }
@@ -106,7 +107,7 @@ func (s *session) newThread(p *phase, i int) *thread {
 	t := &thread{
 		session: s, phase: p, number: number, part: &p.trace.Threads[number], head: p.counters.Thread(number),
 		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
-		versions: keyval.Version(p.request.Number, number, 0), verify: p.request.Verify,
+		versions: keyval.Version(p.request.Number, number, 0), waiter: newWaiter(len(p.trace.Threads)), verify: p.request.Verify,
 		zeroVersions: p.request.ZeroVersions, appends: s.appends,
 		record: s.record, survives: s.hosted.description.Kind == store.Server,
 	}
@@ -192,6 +193,7 @@ func (t *thread) observedWords() []uint64 {
 // rate bounds. Where the worker did something else in between (checked a value, waited for a handle
 // or a due time), the clock is read again.
 func (t *thread) run() {
+	defer t.waiter.close()
 	if len(t.part.Entries) > 0 && t.waitForTurn() {
 		t.head.State = counters.Running
 		switch {
@@ -326,15 +328,7 @@ func (t *thread) walk() {
 	}
 }
 
-// spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a
-// millisecond. aloneBelow is how long others are not let in any more: giving the processor up takes
-// longer than many a store's whole operation.
-const (
-	spinBelow  = 1500 * time.Microsecond
-	aloneBelow = 5 * time.Microsecond
-)
-
-var sleep = time.Sleep // a test oversleeps
+var sleep = (*clock.Alarm).Sleep // a test oversleeps
 
 // waitUntil returns the time once due has come, or −1 if the phase ends before. Operations that are
 // late are issued at once, one after the other. How late is counted from the due time, or from when
@@ -369,19 +363,27 @@ func (t *thread) countLateness(now, could int64) {
 // sleepUntil returns the time once a moment has come; came is false if the phase ends before.
 func (t *thread) sleepUntil(moment, deadline int64, stop *uint64) (now int64, came bool) {
 	now = t.clock.NowNS()
-	if moment >= deadline {
-		moment = deadline
+	moment = min(moment, deadline)
+	if now >= moment {
+		return now, now < deadline
 	}
+	lead := t.waiter.lead(now)
 	for now < moment {
 		if atomic.LoadUint64(stop) != 0 {
 			return now, false
 		}
-		if wait := time.Duration(moment - now); wait > spinBelow {
-			sleep(min(wait-spinBelow, 50*time.Millisecond))
-		} else if wait > aloneBelow {
+		before, wait := now, moment-now
+		if asked := min(wait-lead, int64(sleepMost)); asked > aloneBelowNS {
+			sleep(&t.waiter.alarm, time.Duration(asked))
+			now = t.clock.NowNS()
+			t.waiter.slept(now - before - asked)
+			continue
+		}
+		if wait > aloneBelowNS {
 			runtime.Gosched()
 		}
 		now = t.clock.NowNS()
+		t.waiter.spun(now - before)
 	}
 	return now, now < deadline
 }

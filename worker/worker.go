@@ -5,6 +5,7 @@
 //	session.go  the store that is open and the phases that were prepared
 //	thread.go   the measured loop
 //	lanes.go    the same for asynchronous handles: one OS thread drives many connections
+//	wait.go     the wait until an operation is due
 //	operate.go  one operation of each kind
 //	fill.go     a read that puts a value where it finds none
 //	multiread.go  several records in one call
@@ -24,6 +25,8 @@
 //
 //   - The Go worker does not lock goroutines to threads: engines hand work between goroutines, and
 //     a Go program that uses them does not lock either.
+//   - Open load sleeps until operations are due, by a timer of the kernel, and hardly spins: what a client
+//     spins away, a server or an engine on the same processors lacks.
 package worker
 
 import (

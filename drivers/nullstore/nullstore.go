@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"assay/internal/base/clock"
 	"assay/store"
 )
 
@@ -94,8 +95,8 @@ type loop struct{ submitted, ending []int }
 func (l *loop) Submit(lane int, _ *store.Request) { l.submitted = append(l.submitted, lane) }
 
 func (l *loop) Reap(wait time.Duration, ended store.Ended) error {
-	if len(l.submitted) == 0 {
-		time.Sleep(wait)
+	if len(l.submitted) == 0 && wait > 0 {
+		clock.SleepUntil(clock.MonotonicNS() + int64(wait)) // as exactly as the loops of servers wait
 	}
 	l.ending, l.submitted = l.submitted, l.ending[:0]
 	for _, lane := range l.ending {

@@ -32,8 +32,10 @@ type Loop struct {
 	epoll   int
 	wake    int // eventfd(2) that says that a connection was made, or could not be
 	events  []unix.EpollEvent
-	answer  []byte // what is read into: one for all lanes, so that it stays in the processor's caches
-	value   []byte // the value that was read last: one for all lanes, too
+	longest unix.Timespec // that an epoll may wait
+	coarse  bool          // the kernel knows milliseconds alone
+	answer  []byte        // what is read into: one for all lanes, so that it stays in the processor's caches
+	value   []byte        // the value that was read last: one for all lanes, too
 	base    time.Time
 	now     time.Duration // since base, at the last look
 	sweepAt time.Duration // when the next operation may have taken too long
@@ -316,24 +318,38 @@ func (l *Loop) look(wait time.Duration, ended store.Ended) error {
 // that the thread waits, for it would watch it closely and take its processor away, which costs more
 // than a request. Whatever stops the world waits so long, too.
 func (l *Loop) poll(wait time.Duration) (n int, err error) {
-	unseen := 0
-	if wait >= time.Millisecond {
-		unseen = 1
+	n, errno := l.await(min(wait, time.Millisecond), unix.RawSyscall6)
+	if errno == 0 && n == 0 && wait > time.Millisecond {
+		n, errno = l.await(wait-time.Millisecond, unix.Syscall6)
 	}
-	got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll),
-		uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), uintptr(unseen), 0, 0)
-	if errno == 0 && got == 0 && wait > time.Millisecond {
-		n, err = unix.EpollWait(l.epoll, l.events, int(wait/time.Millisecond)-1)
-	} else if n = int(got); errno != 0 {
-		n, err = 0, errno
-	}
-	if errors.Is(err, unix.EINTR) {
+	switch errno {
+	case 0:
+		return n, nil
+	case unix.EINTR:
 		return 0, nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("epoll_wait: %w", err)
+	return 0, fmt.Errorf("epoll_wait: %w", errno)
+}
+
+// await is one wait for events, by nanoseconds where the kernel knows them (Linux 5.11).
+func (l *Loop) await(wait time.Duration, call systemCall) (n int, errno syscall.Errno) {
+	events, room := uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events))
+	if !l.coarse {
+		l.longest = unix.NsecToTimespec(int64(wait))
+		got, _, errno := call(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), events, room, uintptr(unsafe.Pointer(&l.longest)), 0, 0)
+		if errno == 0 {
+			return int(got), 0
+		}
+		if errno != unix.ENOSYS && errno != unix.EPERM {
+			return 0, errno
+		}
+		l.coarse = true
 	}
-	return n, nil
+	got, _, errno := call(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), events, room, uintptr(wait/time.Millisecond), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(got), 0
 }
 
 func (l *Loop) serve(i int, events uint32, ended store.Ended) error {

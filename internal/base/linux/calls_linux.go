@@ -3,6 +3,7 @@ package linux
 import (
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -127,4 +128,37 @@ func DetachedMount(kind string) (*os.File, error) {
 		return nil, os.NewSyscallError("fsmount", err)
 	}
 	return os.NewFile(uintptr(root), kind), nil
+}
+
+// Timer returns a timer of the kernel, as a file that can be read once it has expired; nil: none can be had.
+func Timer() *os.File {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "timerfd")
+}
+
+// SetTimer has a timer expire once, after d.
+func SetTimer(timer *os.File, d time.Duration) error {
+	raw, err := timer.SyscallConn()
+	if err != nil {
+		return err
+	}
+	at := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = unix.TimerfdSettime(int(fd), 0, &at, nil) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// SleepExactly has the kernel wake the calling OS thread within a microsecond of when it asked to be woken, or
+// as it did before. The scheduler must not move the goroutine meanwhile.
+func SleepExactly(exactly bool) error {
+	slack := uintptr(0) // as the thread began
+	if exactly {
+		slack = 1
+	}
+	return unix.Prctl(unix.PR_SET_TIMERSLACK, slack, 0, 0, 0)
 }

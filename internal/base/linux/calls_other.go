@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -111,3 +112,12 @@ func Waitid(int, int, *struct{}, int, *unix.Rusage) error             { return e
 func DieWithParent(*syscall.SysProcAttr, syscall.Signal)              {}
 func DetachedMount(string) (*os.File, error)                          { return nil, errors.ErrUnsupported }
 func StatCached(string, *unix.Stat_t) error                           { return errors.ErrUnsupported }
+
+// Timer returns none.
+func Timer() *os.File { return nil }
+
+// SetTimer fails.
+func SetTimer(*os.File, time.Duration) error { return errors.ErrUnsupported }
+
+// SleepExactly fails.
+func SleepExactly(bool) error { return errors.ErrUnsupported }

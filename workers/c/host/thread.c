@@ -3,6 +3,36 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* How long others are not let in any more: giving the processor up takes longer than many a store's whole
+ * operation. Then what a thread that did not spin may save up, and what struct waiter begins with. */
+enum { ALONE_BELOW_NS = 5 * 1000, SLEEP_NS_MAX = 50 * 1000 * 1000, CREDIT_NS_MAX = 1000 * 1000 };
+enum { LATE_NS_FIRST = 50 * 1000, LATE_NS_MAX = 1500 * 1000, LATE_NS_STEP = 500 };
+
+/* All threads together may spin a quarter of the processors. */
+static void waiter_make(struct waiter *w, uint32_t threads) {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    w->share = (processors > 0 ? (double)processors : 1.0) / 4 / threads;
+    w->share = w->share < 1 ? w->share : 1;
+    w->late_ns = LATE_NS_FIRST;
+    w->credit_ns = CREDIT_NS_MAX;
+}
+
+/* Returns how long before a moment a sleep should end. */
+static int64_t waiter_lead(struct waiter *w, int64_t now) {
+    double credit = (double)w->credit_ns + w->share * (double)(now - w->counted_ns);
+    w->credit_ns = credit < CREDIT_NS_MAX ? (int64_t)credit : CREDIT_NS_MAX;
+    w->counted_ns = now;
+    int64_t lead = w->late_ns < w->credit_ns ? w->late_ns : w->credit_ns;
+    return lead > 0 ? lead : 0;
+}
+
+/* Notes what a sleep ended late by. */
+static void waiter_slept(struct waiter *w, int64_t late) {
+    int64_t estimate = w->late_ns + (late > w->late_ns ? 9 * LATE_NS_STEP : -LATE_NS_STEP);
+    w->late_ns = estimate < 0 ? 0 : estimate > LATE_NS_MAX ? LATE_NS_MAX : estimate;
+}
 
 /* Rounded up to whole cache lines, so that no two threads' buffers share one. */
 static unsigned char *make_bytes(size_t length) {
@@ -99,6 +129,7 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->still = (struct clock){.stands = true};
     t->record = phase->record;
     t->number = number;
+    waiter_make(&t->waiter, phase->trace.threads);
     t->part = &phase->trace.thread[number];
     t->head = counters_thread(&phase->counters, number);
     t->handle = handles_of(handles, number);
@@ -150,25 +181,26 @@ void thread_free(struct thread *t) {
     free(t->find.words);
 }
 
-/* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the
- * least timer slack. And how long others are not let in any more: giving the processor up takes
- * longer than many a store's whole operation. */
-enum { SPIN_BELOW_NS = 200 * 1000, ALONE_BELOW_NS = 5 * 1000, SLEEP_NS_MAX = 50 * 1000 * 1000 };
-
 /* Returns the time once a moment has come, or -1 if the phase ends before. */
 static int64_t sleep_until(struct thread *t, int64_t moment, int64_t deadline, const uint64_t *stop) {
     int64_t now = clock_now_ns(&t->phase->clock);
     if (moment >= deadline)
         moment = deadline;
+    int64_t lead = now < moment ? waiter_lead(&t->waiter, now) : 0;
     while (now < moment) {
         if (word_load(stop) != 0)
             return -1;
-        int64_t wait = moment - now - SPIN_BELOW_NS;
-        if (wait > 0)
-            nanosleep(&(struct timespec){.tv_nsec = wait < SLEEP_NS_MAX ? wait : SLEEP_NS_MAX}, NULL);
-        else if (moment - now > ALONE_BELOW_NS)
+        int64_t before = now, asked = moment - now - lead < SLEEP_NS_MAX ? moment - now - lead : SLEEP_NS_MAX;
+        if (asked > ALONE_BELOW_NS) {
+            nanosleep(&(struct timespec){.tv_nsec = asked}, NULL);
+            now = clock_now_ns(&t->phase->clock);
+            waiter_slept(&t->waiter, now - before - asked);
+            continue;
+        }
+        if (moment - now > ALONE_BELOW_NS)
             sched_yield(); /* a spin that would keep another worker's thread from its processor measures itself */
         now = clock_now_ns(&t->phase->clock);
+        t->waiter.credit_ns -= now - before;
     }
     return now < deadline ? now : -1;
 }

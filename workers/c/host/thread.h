@@ -74,6 +74,16 @@ struct find {
 };
 #define FOUND_UNKNOWN UINT64_MAX /* a record that does not tell its index */
 
+/* How a thread lets time pass until an operation is due. It sleeps for most of a wait, and spins the rest away,
+ * since a sleep ends late: as long as nine in ten sleeps are late by, but not beyond its share of the
+ * processors, which an engine's own threads need too. */
+struct waiter {
+    double share;       /* of its time that the thread may spin */
+    int64_t late_ns;    /* what nine in ten sleeps end late by, or less */
+    int64_t credit_ns;  /* that may be spun away */
+    int64_t counted_ns; /* when the credit was counted */
+};
+
 /* A thread walks its part of the trace. Nothing in it is shared with another thread but read-only
  * memory, and nothing is allocated once it runs, but for a value that is longer than any of the
  * trial. */
@@ -111,6 +121,7 @@ struct thread {
     size_t sample_bytes;
     struct assay_error error;
 
+    struct waiter waiter;
     int64_t start_ns;   /* of the phase, on its clock */
     struct clock still; /* of operations that are not timed */
     pthread_t pthread;

@@ -19,8 +19,6 @@ import java.util.concurrent.locks.LockSupport;
  * due time), the clock is read again.
  */
 final class Walker implements Runnable {
-    /** How long a wait for a due time is spun away: sleeps overshoot by some 60 us. */
-    private static final long SPIN_BELOW_NS = 200_000;
     /** Below it the processor is not given up: that takes longer than many a store's operation. */
     private static final long ALONE_BELOW_NS = 5_000;
     private static final long SLEEP_NS_MAX = 50_000_000;
@@ -50,6 +48,7 @@ final class Walker implements Runnable {
     private byte[] arena = {};
     private final List<Handle.Write> writes = new ArrayList<>();
 
+    private final Waiter waiter;
     private Handle handle; // null: one is taken for each operation
     private long startNs;
     private long deadline;
@@ -81,6 +80,7 @@ final class Walker implements Runnable {
         this.number = number;
         this.handles = handles;
         part = phase.trace.parts[number];
+        waiter = new Waiter(phase.trace.parts.length);
         block = phase.counters.thread[number];
         header = phase.counters.header;
         observed = phase.counters.observed == null ? null : phase.counters.observed[number];
@@ -186,15 +186,21 @@ final class Walker implements Runnable {
         long time = System.nanoTime();
         if (moment >= deadline)
             moment = deadline;
+        long lead = time < moment ? waiter.lead(time) : 0;
         while (time < moment) {
             if (isStopped())
                 return -1;
-            long wait = moment - time - SPIN_BELOW_NS;
-            if (wait > 0)
-                LockSupport.parkNanos(Math.min(wait, SLEEP_NS_MAX));
-            else if (moment - time > ALONE_BELOW_NS)
+            long before = time, asked = Math.min(moment - time - lead, SLEEP_NS_MAX);
+            if (asked > ALONE_BELOW_NS) {
+                LockSupport.parkNanos(asked);
+                time = System.nanoTime();
+                waiter.slept(time - before - asked);
+                continue;
+            }
+            if (moment - time > ALONE_BELOW_NS)
                 Thread.yield(); // a spin that would keep another thread from its processor measures itself
             time = System.nanoTime();
+            waiter.spun(time - before);
         }
         return time < deadline ? time : -1;
     }

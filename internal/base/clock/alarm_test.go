@@ -1,0 +1,49 @@
+package clock
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// An alarm never wakes anybody before the time, also where others sleep by alarms of their own.
+func TestAlarmsWakeNobodyBefore(t *testing.T) {
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			var a Alarm
+			for k := range 40 {
+				d := time.Duration(1+(i*40+k)%97) * 20 * time.Microsecond
+				began := time.Now()
+				a.Sleep(d)
+				if slept := time.Since(began); slept < d {
+					t.Errorf("slept %v, asked for %v", slept, d)
+				}
+				if k%13 == 0 { // it can be used again
+					if err := a.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Without a timer of the kernel it sleeps all the same.
+func TestAnAlarmWithoutATimerSleeps(t *testing.T) {
+	a := Alarm{without: true}
+	began := time.Now()
+	a.Sleep(2 * time.Millisecond)
+	a.Sleep(0)
+	a.Sleep(-time.Second)
+	if slept := time.Since(began); slept < 2*time.Millisecond {
+		t.Errorf("slept %v", slept)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
