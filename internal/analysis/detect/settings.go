@@ -39,7 +39,7 @@ func double(_, bytes float64) float64 { return 2 * bytes }
 var settings = []setting{
 	{drivers: []string{"tokyocabinet-hash", "tokyocabinet-table", "kyotocabinet-hash"}, option: "bnum", least: perRecord, enough: perRecord, effect: "chains"},
 	{drivers: []string{"tokyocabinet-hash", "tokyocabinet-table"}, option: "xmsiz_bytes", least: perByte, enough: double, effect: "calls"},
-	{drivers: []string{"lmdb"}, option: "map_bytes", least: perByte, enough: double, effect: "fails"},
+	{drivers: []string{"lmdb"}, option: "map_bytes", least: perByte, enough: double, effect: finding.EffectFails},
 	{drivers: []string{"rocksdb", "leveldb", "goleveldb"}, option: "block_cache_bytes", reading: true, least: hundredth, enough: tenth, effect: "blocks"},
 	{drivers: []string{"pebble"}, option: "cache_bytes", reading: true, least: hundredth, enough: tenth, effect: "blocks"},
 	{drivers: []string{"wiredtiger", "berkeleydb-btree", "berkeleydb-hash", "sqlite", "sqlite-c"}, option: "cache_bytes", least: hundredth, enough: tenth, effect: "pages"},

@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"strings"
 	"testing"
 
 	"assay/internal/base/finding"
@@ -91,5 +92,9 @@ func TestAMapThatIsTooSmallIsNamedThoughItsTrialsFailed(t *testing.T) {
 	}
 	if f := resulttest.Find(resulttest.ResultOf(t, run), finding.SettingsTooSmall); f == nil || f.Params["effect"] != "fails" {
 		t.Errorf("%+v", f)
+	}
+	next := resulttest.ResultOf(t, run).Summary.Next
+	if len(next) == 0 || !strings.Contains(next[0].Command, " --set stores.elm.options.map_bytes=") {
+		t.Errorf("what to type first is %+v, which gives the map no room", next)
 	}
 }

@@ -900,6 +900,9 @@ type SeenPlanParams struct{ Arm, Place, Plan string }
 
 func (SeenPlanParams) code() Code { return SeenPlan }
 
+// EffectFails is what a setting that is too small does where writes fail by it.
+const EffectFails = "fails"
+
 type SettingsTooSmallParams struct {
 	Arm, Option    string
 	Value          float64

@@ -42,6 +42,8 @@ var _ = register(
 	Entry{Example: NextParams{Code: NextLonger, Phases: []string{"insert"}},
 		Says: `Longer phases show whether rates hold: {{join .phases}}.`},
 	Entry{Example: NextParams{Code: NextUndo, Arm: "etcd"}, Says: `This undoes what the run left on the server of {{.arm}}.`},
+	Entry{Example: NextParams{Code: NextSetting, Arm: "lmdb"},
+		Says: `This gives {{.arm}} room for the data: writes beyond its limit failed.`},
 	Entry{Example: NextParams{Code: NextNoStore, Remedy: "redis at 127.0.0.1:6379 is a replica: it takes no writes"},
 		Says: `No store was measured; this shows every trial. {{clean .remedy}}.`},
 	Entry{Example: NextParams{Code: NextDoctor},
@@ -86,6 +88,7 @@ const (
 	NextNoise        Code = "next noise"
 	NextNoStore      Code = "next no-store"
 	NextUndo         Code = "next undo"
+	NextSetting      Code = "next setting"
 	NextDoctor       Code = "next doctor"
 	NextDoctorBusy   Code = "next doctor-busy"
 

@@ -431,6 +431,12 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	for _, undo := range undoOf(run) {
 		add(undo.Command, undo.Why)
 	}
+	for _, f := range r.Findings {
+		if f.Code == finding.SettingsTooSmall && f.Where.Run == run.Header.ID && f.Params["effect"] == finding.EffectFails {
+			add(repeatCommand(run, strings.Fields(finding.Remedy(f.Message))...),
+				finding.New(finding.NextParams{Code: finding.NextSetting, Arm: f.Where.Arm}))
+		}
+	}
 	if said := noneMeasured(all); said != "" && run.Directory != "" {
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextNoStore, Remedy: said}))
 		return next // nothing of the machine would help
