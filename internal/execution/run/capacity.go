@@ -179,7 +179,23 @@ func stepOf(step capacity.Step, p *record.Phase) record.CapacityStep {
 				interval.Late
 		}
 	}
+	if saw.Response == nil && step.Kind != capacity.Closed {
+		judgeWhole(&saw, p)
+	}
 	return saw
+}
+
+// judgeWhole judges all of a step: on a machine that is busy enough, it may have ended before anybody looked at the
+// part that is judged.
+func judgeWhole(saw *record.CapacityStep, p *record.Phase) {
+	for _, o := range p.Operations {
+		saw.Response = histogram.Sum(saw.Response, o.Response)
+	}
+	if saw.Response == nil {
+		return
+	}
+	saw.Response.Pack()
+	saw.Due, saw.Never, saw.Late = p.Attempted+p.NotBegun, p.Unfinished+p.NotBegun, p.Late
 }
 
 func perSecond(sum *float64, seconds float64) *float64 {

@@ -3,8 +3,11 @@ package run
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
+	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/capacity"
 	"assay/internal/experiment/plan"
 )
@@ -80,5 +83,32 @@ func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity
 	}
 	if p.Attempted != done || judged > done || judged == 0 {
 		t.Errorf("%s, %s: %d attempted, %d done, %d judged", id, p.Name, p.Attempted, done, judged)
+	}
+}
+
+// A step that ended before anybody looked at its judged part is judged as a whole, with what never began.
+func TestAStepThatNobodyLookedAtIsJudged(t *testing.T) {
+	response := histogram.New()
+	for range 90 {
+		response.Record(1_000_000)
+	}
+	p := &record.Phase{ElapsedNS: 250_000_000, Attempted: 92, Unfinished: 2, NotBegun: 8, Late: []uint64{3}, Open: true,
+		Operations: []record.Operation{{Name: "read", OK: 60, Response: response}, {Name: "update", OK: 30, Response: response}}}
+	step := capacity.Step{Kind: capacity.Edge, Rate: 400, Length: 250 * time.Millisecond}
+	saw := stepOf(step, p)
+	if saw.Response == nil || saw.Response.Count() != 180 || saw.Due != 100 || saw.Never != 10 || len(saw.Late) != 1 {
+		t.Errorf("%+v", saw)
+	}
+	looked := histogram.New()
+	for range 7 {
+		looked.Record(2_000_000)
+	}
+	p.Intervals = []record.Interval{{Stretch: experiment.CapacityJudged, Asked: 7, Response: looked}}
+	if saw := stepOf(step, p); saw.Response.Count() != 7 || saw.Due != 7 || saw.Never != 0 {
+		t.Errorf("of a part that was looked at: %+v", saw)
+	}
+	p.Intervals, p.Operations = nil, nil
+	if saw := stepOf(step, p); saw.Response != nil {
+		t.Errorf("of a step without operations: %+v", saw)
 	}
 }
