@@ -93,6 +93,37 @@ func TestQuickClasses(t *testing.T) {
 	}
 }
 
+// A store that can lose a node where it has replicas is not taken to have them.
+func TestNoReplicasAreAssumed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims []store.Durability
+		want   string
+	}{
+		"synced too": {[]store.Durability{store.D2, store.D3, store.D4}, "D3"}, "nothing else": {[]store.Durability{store.D4}, "D4"},
+	} {
+		source, err := read.Quick([]string{"redis@127.0.0.1:1"}, nil, "", nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drivers := fakeDrivers()
+		drivers.Names = append(drivers.Names, "redis")
+		describe := drivers.Describe
+		drivers.Describe = func(s experiment.Store) (store.Description, error) {
+			if s.Driver == "redis" {
+				d := embedded("redis", c.claims...)
+				d.Kind = store.Server
+				return d, nil
+			}
+			return describe(s)
+		}
+		l, err := source.Load(drivers)
+		if err != nil || string(l.Experiment.Cells[0].Durability) != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 // A server that is running has the class that its settings give, whatever its driver claims.
 func TestTheClassFollowsWhatAServerGives(t *testing.T) {
 	t.Parallel()
