@@ -21,7 +21,7 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	clean, asJSON, allowRemote := false, false, false
+	clean, asJSON, allowRemote, forget := false, false, false, false
 	c := &cobra.Command{
 		Use:   "doctor [DIRECTORY]",
 		Short: "Check what on this machine would disturb a measurement",
@@ -41,8 +41,11 @@ quotas, cold caches, native stores, servers), what to do about it, and what is u
 			if info, err := os.Stat(directory); err != nil || !info.IsDir() {
 				return usage(fmt.Errorf("%s is not a directory", directory))
 			}
+			if forget && !clean {
+				return usage(errors.New("--forget goes with --clean, which tries to remove the keys first"))
+			}
 			if clean {
-				return failed(cleanLeft(c.Context(), c.OutOrStdout(), allowRemote))
+				return failed(cleanLeft(c.Context(), c.OutOrStdout(), run.LeftKeys{All: true, AllowRemote: allowRemote, Forget: forget}))
 			}
 			d, err := lookAround(directory)
 			if err != nil {
@@ -57,21 +60,26 @@ quotas, cold caches, native stores, servers), what to do about it, and what is u
 	c.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON (docs/result.md)")
 	c.Flags().BoolVar(&clean, "clean", false, "remove what killed runs have left: mounts, cgroups, processes, data, temporary files, keys on servers")
 	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "with --clean: also keys on servers that are not on this machine's loopback")
+	c.Flags().BoolVar(&forget, "forget", false, "with --clean: forget keys that can't be removed, as their server is gone")
 	return c
 }
 
 // cleanLeft removes what killed runs have left, as the next run would, and the keys that they have
 // left on servers.
-func cleanLeft(ctx context.Context, out io.Writer, allowRemote bool) error {
+func cleanLeft(ctx context.Context, out io.Writer, keys run.LeftKeys) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding Assay's own program, to start workers with: %w", err)
 	}
-	cleaned := run.CleanLeft(ctx, run.LeftKeys{Worker: []string{self, "worker"}, All: true, AllowRemote: allowRemote})
+	keys.Worker = []string{self, "worker"}
+	cleaned := run.CleanLeft(ctx, keys)
 	for _, what := range cleaned.Removed {
 		fmt.Fprintln(out, "removed", what)
 	}
-	if len(cleaned.Removed)+len(cleaned.Failed) == 0 {
+	for _, what := range cleaned.Forgotten {
+		fmt.Fprintln(out, "forgotten:", what)
+	}
+	if len(cleaned.Removed)+len(cleaned.Forgotten)+len(cleaned.Failed) == 0 {
 		fmt.Fprintln(out, "nothing is left of killed runs")
 	}
 	return errors.Join(cleaned.Failed...)

@@ -136,7 +136,21 @@ func mappedProgram(line string) string {
 	if len(fields) < 6 || !strings.Contains(fields[1], "x") || !filepath.IsAbs(fields[5]) {
 		return ""
 	}
-	return line[strings.Index(line, fields[5]):]
+	path := line[strings.Index(line, fields[5]):]
+	if isGenerated(path) {
+		return ""
+	}
+	return path
+}
+
+// isGenerated reports whether what is mapped is code that the process made at run time, in a file that never had
+// a name for long: so do libffi's closures, and memfd_create(2). A library whose file is gone is none.
+func isGenerated(path string) bool {
+	name, gone := strings.CutSuffix(path, " (deleted)")
+	if !gone {
+		return false
+	}
+	return strings.HasPrefix(name, "/memfd:") || strings.HasPrefix(filepath.Base(name), "ffi") && !strings.Contains(name, ".so")
 }
 
 // ofJava reports whether a library is one that a Java machine brings itself and loads when it first needs it:

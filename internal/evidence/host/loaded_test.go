@@ -93,6 +93,9 @@ func TestMappedProgram(t *testing.T) {
 		"7ffd1b7fe000-7ffd1b800000 r-xp 00000000 00:00 0                          [vdso]":           "",
 		"7f2c8a000000-7f2c8a200000 r-xp 00000000 00:00 0 ":                                          "",
 		"7f2c8a000000-7f2c8a200000 r-xp 00000000 fe:00 77 /opt/a store/lib engine.so":               "/opt/a store/lib engine.so",
+		"7f2c8a000000-7f2c8a200000 r-xs 00000000 fe:00 9 /tmp/ffiZZZXUN (deleted)":                  "",
+		"7f2c8a000000-7f2c8a200000 r-xs 00000000 00:01 9 /memfd:jit (deleted)":                      "",
+		"7f2c8a000000-7f2c8a200000 r-xp 00000000 fe:00 9 /usr/lib/libffi.so.8 (deleted)":            "/usr/lib/libffi.so.8 (deleted)",
 		"7f2c8a000000-7f2c8a200000 rw-s 00000000 fe:00 9 /var/data/data.mdb":                        "",
 	} {
 		if got := mappedProgram(line); got != want {

@@ -21,8 +21,9 @@ import (
 
 // Cleaned is what a cleaning did.
 type Cleaned struct {
-	Removed []string // sentences
-	Failed  []error  // what is left as it is
+	Removed   []string // sentences
+	Forgotten []string // what may be left, and is told no more
+	Failed    []error  // what is left as it is
 
 	others map[string][]string // keys of runs that are not asked for: the server's name and place → the runs' folders
 }
@@ -35,6 +36,7 @@ type LeftKeys struct {
 	All         bool   // of every run
 	Of          string // of the run in this directory
 	AllowRemote bool   // also on servers that are not on this machine's loopback
+	Forget      bool   // those that can't be removed, as their server is gone
 }
 
 // CleanLeft removes what killed runs of this user have left, each by its note: processes, file
@@ -60,7 +62,7 @@ func CleanLeft(ctx context.Context, keys LeftKeys) (c Cleaned) {
 	}
 	for _, server := range slices.Sorted(maps.Keys(c.others)) {
 		folders := c.others[server]
-		c.Failed = append(c.Failed, fmt.Errorf("%s may still hold keys of %s, one of the run in %s: assay doctor --clean removes them", server,
+		c.Failed = append(c.Failed, fmt.Errorf("%s may still hold keys of %s, one of the run in %s: assay doctor --clean removes them, and --forget too forgets them where the server is gone", server,
 			format.Plural(len(folders), "earlier trial", ""), slices.Min(folders)))
 	}
 	return c
@@ -90,7 +92,12 @@ func (c *Cleaned) cleanKeys(ctx context.Context, note *owned.Note, which LeftKey
 	default:
 		err = k.remove(ctx, which.Worker, cleanPatience)
 	}
-	if err != nil {
+	switch {
+	case err != nil && which.Forget && (len(k.remote()) == 0 || which.AllowRemote):
+		c.Forgotten = append(c.Forgotten, fmt.Sprintf("%s, of the run in %s: %v", &k, note.Path, err))
+		note.Done()
+		return
+	case err != nil:
 		c.Failed = append(c.Failed, fmt.Errorf("%s, of the run in %s: %w", &k, note.Path, err))
 		note.Keep()
 		return

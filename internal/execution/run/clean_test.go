@@ -36,8 +36,8 @@ func TestKeysOfEarlierRunsAreToldOnceAServer(t *testing.T) {
 		note.Keep()
 	}
 	want := []string{
-		"etcd at 127.0.0.1:1 may still hold keys of 2 earlier trials, one of the run in /runs/a: assay doctor --clean removes them",
-		"etcd at 127.0.0.1:2 may still hold keys of 1 earlier trial, one of the run in /runs/c: assay doctor --clean removes them",
+		"etcd at 127.0.0.1:1 may still hold keys of 2 earlier trials, one of the run in /runs/a: assay doctor --clean removes them, and --forget too forgets them where the server is gone",
+		"etcd at 127.0.0.1:2 may still hold keys of 1 earlier trial, one of the run in /runs/c: assay doctor --clean removes them, and --forget too forgets them where the server is gone",
 	}
 	for range 2 { // what is told is still there
 		var told []string

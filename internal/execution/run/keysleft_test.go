@@ -303,6 +303,7 @@ func TestKeysNeedConsent(t *testing.T) {
 	for name, detail := range map[string]string{
 		"remote":  `{"store":"redis","namespace":"0a0b0c0d","open":{"endpoints":["192.0.2.1:6379"]},"prepare":{}}`,
 		"foreign": `{"store":"redis","open":{"endpoints":["127.0.0.1:1"]},"prepare":{}}`,
+		"gone":    `{"store":"redis","namespace":"0a0b0c0e","open":{"endpoints":["127.0.0.1:1"]},"prepare":{}}`,
 	} {
 		note, err := owned.Write(owned.Thing{Kind: owned.Keys, Path: filepath.Join(root, name), Detail: []byte(detail)})
 		if err != nil {
@@ -311,10 +312,19 @@ func TestKeysNeedConsent(t *testing.T) {
 		note.Keep()
 	}
 	failed := fmt.Sprint(CleanLeft(t.Context(), LeftKeys{Worker: []string{"/bin/false"}, All: true}).Failed)
-	for _, want := range []string{"192.0.2.1:6379: not on this machine's loopback", "can't be read"} {
+	for _, want := range []string{"192.0.2.1:6379: not on this machine's loopback", "can't be read", "begin with 0a0b0c0e"} {
 		if !strings.Contains(failed, want) {
 			t.Errorf("%q is not in %s", want, failed)
 		}
+	}
+	// A server that is gone is forgotten where that is asked for, and none that was not tried.
+	c := CleanLeft(t.Context(), LeftKeys{Worker: []string{"/bin/false"}, All: true, Forget: true})
+	if told := fmt.Sprint(c.Forgotten); !strings.Contains(told, "begin with 0a0b0c0e") || strings.Contains(told, "192.0.2.1") {
+		t.Errorf("forgotten: %s", told)
+	}
+	failed = fmt.Sprint(CleanLeft(t.Context(), LeftKeys{Worker: []string{"/bin/false"}, All: true}).Failed)
+	if strings.Contains(failed, "begin with 0a0b0c0e") || !strings.Contains(failed, "192.0.2.1") {
+		t.Errorf("still told: %s", failed)
 	}
 	for _, note := range owned.Left() {
 		if strings.HasPrefix(note.Path, root) {
