@@ -29,10 +29,29 @@ static const char *why_no_tsc(void) {
     return constant && nonstop ? NULL : "the processor does not promise constant_tsc and nonstop_tsc";
 }
 
-enum { PAIR_TRIES = 50, DIFFERENCE_TRIES = 5, CALIBRATION_NS = 20 * 1000 * 1000 };
+enum {
+    PAIR_TRIES = 50,
+    DIFFERENCE_TRIES = 5,
+    CALIBRATION_NS_MIN = 20 * 1000 * 1000,
+    SCALE_APART = 2000 /* by which part a tick may be longer or shorter than it was found to be */
+};
+/* Since an older look than that the machine may have slept, which CLOCK_MONOTONIC does not count. */
+static const int64_t CALIBRATION_NS_MAX = 60LL * 1000 * 1000 * 1000;
 
-/* Reads both clocks at nearly one moment: the narrowest of many tries. */
-static void read_pair(uint64_t *ticks, int64_t *ns) {
+/* What both clocks showed at nearly one moment. */
+struct look {
+    uint64_t ticks;
+    int64_t ns;
+};
+
+/* The last look of the calibration before, or that of clock_begin, and the scale that was found then;
+ * 0: none was. The thread that prepares phases alone has them. */
+static struct look earlier;
+static uint64_t known;
+
+/* The narrowest of many tries. */
+static struct look look_at_both(void) {
+    struct look at = {0, 0};
     int64_t narrowest = INT64_MAX;
     for (int i = 0; i < PAIR_TRIES; i++) {
         int64_t before = clock_monotonic_ns();
@@ -40,21 +59,43 @@ static void read_pair(uint64_t *ticks, int64_t *ns) {
         int64_t width = clock_monotonic_ns() - before;
         if (width < narrowest) {
             narrowest = width;
-            *ticks = now;
-            *ns = before + width / 2;
+            at = (struct look){now, before + width / 2};
         }
     }
+    return at;
 }
 
+static uint64_t scale_of(struct look before, struct look now) {
+    return (uint64_t)(((unsigned __int128)(uint64_t)(now.ns - before.ns) << 32) / (now.ticks - before.ticks));
+}
+
+/* Whether nothing but time has passed between looks: a tick is as long as it was. */
+static bool is_plausible(struct look before, struct look now) {
+    if (known == 0)
+        return true;
+    uint64_t scale = scale_of(before, now);
+    return (scale > known ? scale - known : known - scale) <= known / SCALE_APART;
+}
+
+void clock_begin(void) { earlier = look_at_both(); }
+
+/* Finds the length of a tick by two looks at least 20 ms apart. The first one is that of the
+ * calibration before, so that a phase after another waits for nothing. */
 static void calibrate(struct clock *clock) {
-    uint64_t ticks0 = 0, ticks1 = 0;
-    int64_t ns0 = 0, ns1 = 0;
-    read_pair(&ticks0, &ns0);
-    nanosleep(&(struct timespec){.tv_nsec = CALIBRATION_NS}, NULL);
-    read_pair(&ticks1, &ns1);
-    clock->scale = (uint64_t)(((unsigned __int128)(uint64_t)(ns1 - ns0) << 32) / (ticks1 - ticks0));
-    clock->ticks = ticks1;
-    clock->origin_ns = ns1;
+    struct look before = earlier, now = look_at_both();
+    int64_t age = now.ns - before.ns;
+    if (before.ns == 0 || age > CALIBRATION_NS_MAX || now.ticks <= before.ticks || !is_plausible(before, now)) {
+        before = now;
+        age = 0;
+    }
+    if (age < CALIBRATION_NS_MIN) {
+        nanosleep(&(struct timespec){.tv_nsec = CALIBRATION_NS_MIN - age}, NULL);
+        now = look_at_both();
+    }
+    clock->scale = known = scale_of(before, now);
+    clock->ticks = now.ticks;
+    clock->origin_ns = now.ns;
+    earlier = now;
 }
 
 bool clock_make(struct clock *clock, const char *source, struct assay_error *error) {

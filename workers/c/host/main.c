@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "session.h"
 
 /* Standard output belongs to the control channel: it moves to another descriptor, and descriptor 1
@@ -30,6 +31,7 @@ static int take_stdout(void) {
 }
 
 int main(void) {
+    clock_begin();
     int channel = take_stdout();
     if (channel < 0) {
         fprintf(stderr, "worker: keeping standard output for the control channel: %s\n", strerror(errno));
