@@ -61,13 +61,14 @@ var Program = server.Program{
 		}
 		return asked
 	},
-	Prepare: func(ctx context.Context, i *server.Instance) error {
-		err := i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i), "--tmpdir="+i.Directory,
-			"--auth-root-authentication-method=socket",
-			"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size="+bytes(i, "log_file_bytes"))
-		if err != nil {
-			return err
-		}
+	Initial: &server.Initial{Directory: dataName,
+		On: func(i *server.Instance) string { return bytes(i, "log_file_bytes") },
+		Make: func(ctx context.Context, i *server.Instance) error {
+			return i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i), "--tmpdir="+i.Directory,
+				"--auth-root-authentication-method=socket",
+				"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size="+bytes(i, "log_file_bytes"))
+		}},
+	Prepare: func(_ context.Context, i *server.Instance) error {
 		from, by := server.Host, ""
 		if i.AtSocket() {
 			from = "localhost"

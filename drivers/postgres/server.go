@@ -64,47 +64,15 @@ var Program = server.Program{
 		}
 		return asked
 	},
+	Initial: &server.Initial{Directory: dataName, Make: func(ctx context.Context, i *server.Instance) error {
+		initdb := filepath.Join(filepath.Dir(i.Binary), "initdb")
+		return i.Run(ctx, initdb, "-D", dataDirectory(i), "-U", superuser, "-A", "reject", "-E", "UTF8", "--locale=C", "-N")
+	}},
 	Prepare: func(ctx context.Context, i *server.Instance) error {
 		if i.Primary != nil {
 			return copyPrimary(ctx, i)
 		}
-		data, role, err := dataDirectory(i), "", error(nil)
-		initdb := filepath.Join(filepath.Dir(i.Binary), "initdb")
-		if role, err = ownRole(i); err != nil {
-			return err
-		}
-		if err := i.Run(ctx, initdb, "-D", data, "-U", superuser, "-A", "reject", "-E", "UTF8", "--locale=C",
-			"-N"); err != nil {
-			return err
-		}
-		script := filepath.Join(i.Directory, "roles.sql")
-		login, how := "LOGIN", "trust"
-		if i.Guard.Password != "" {
-			verifier, err := verifier(i.Guard.Password)
-			if err != nil {
-				return err
-			}
-			login, how = "LOGIN PASSWORD '"+verifier+"'", "password"
-		}
-		text := fmt.Sprintf("CREATE ROLE %s %s;\nGRANT CREATE ON DATABASE postgres TO %[1]s;\nGRANT pg_monitor TO %[1]s;\n",
-			role, login)
-		if i.Replicas > 0 {
-			text += fmt.Sprintf("CREATE ROLE %s REPLICATION %s;\n", follower, login)
-		}
-		if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
-			return err
-		}
-		access := fmt.Sprintf("host all %s %s/32 %s\n", role, server.Host, how)
-		if i.AtSocket() {
-			access = fmt.Sprintf("local all %s %s\n", role, how)
-		}
-		if i.Replicas > 0 {
-			access += fmt.Sprintf("host replication %s %s/32 %s\n", follower, server.Host, how)
-		}
-		if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(access), 0o644); err != nil {
-			return err
-		}
-		return i.Run(ctx, "sh", "-c", `exec "$1" --single -D "$2" postgres < "$3"`, "sh", i.Binary, data, script)
+		return letIn(ctx, i)
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
 		arguments = []string{"-D", dataDirectory(i)}
@@ -131,9 +99,47 @@ var Program = server.Program{
 }
 
 const (
+	dataName  = "data"
 	superuser = "assay_superuser"
 	follower  = "assay_follower" // by whom standbys get the log
 )
+
+// letIn makes the roles that log in, and says how they do.
+func letIn(ctx context.Context, i *server.Instance) error {
+	data := dataDirectory(i)
+	role, err := ownRole(i)
+	if err != nil {
+		return err
+	}
+	login, how := "LOGIN", "trust"
+	if i.Guard.Password != "" {
+		verifier, err := verifier(i.Guard.Password)
+		if err != nil {
+			return err
+		}
+		login, how = "LOGIN PASSWORD '"+verifier+"'", "password"
+	}
+	text := fmt.Sprintf("CREATE ROLE %s %s;\nGRANT CREATE ON DATABASE postgres TO %[1]s;\nGRANT pg_monitor TO %[1]s;\n",
+		role, login)
+	if i.Replicas > 0 {
+		text += fmt.Sprintf("CREATE ROLE %s REPLICATION %s;\n", follower, login)
+	}
+	script := filepath.Join(i.Directory, "roles.sql")
+	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+		return err
+	}
+	access := fmt.Sprintf("host all %s %s/32 %s\n", role, server.Host, how)
+	if i.AtSocket() {
+		access = fmt.Sprintf("local all %s %s\n", role, how)
+	}
+	if i.Replicas > 0 {
+		access += fmt.Sprintf("host replication %s %s/32 %s\n", follower, server.Host, how)
+	}
+	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(access), 0o644); err != nil {
+		return err
+	}
+	return i.Run(ctx, "sh", "-c", `exec "$1" --single -D "$2" postgres < "$3"`, "sh", i.Binary, data, script)
+}
 
 // copyPrimary makes a standby of the primary's files, which it copies while that one runs.
 func copyPrimary(ctx context.Context, i *server.Instance) error {
@@ -148,7 +154,7 @@ func copyPrimary(ctx context.Context, i *server.Instance) error {
 	return i.Run(ctx, program, "-D", dataDirectory(i), "-d", from, "-X", "stream", "-c", "fast", "-R", "--no-sync")
 }
 
-func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, "data") }
+func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, dataName) }
 
 func kilobytes(i *server.Instance, option string) string {
 	return strconv.FormatInt(i.Options.Bytes(option)>>10, 10) + "kB"

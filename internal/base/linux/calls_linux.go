@@ -57,7 +57,10 @@ const (
 	PerfBitInherit         = unix.PerfBitInherit
 	PR_SET_CHILD_SUBREAPER = unix.PR_SET_CHILD_SUBREAPER
 	P_PID                  = unix.P_PID
+	SEEK_DATA              = unix.SEEK_DATA
+	SEEK_HOLE              = unix.SEEK_HOLE
 	SOCK_CLOEXEC           = unix.SOCK_CLOEXEC
+	SYNC_FILE_RANGE_WRITE  = unix.SYNC_FILE_RANGE_WRITE
 	TIMER_ABSTIME          = unix.TIMER_ABSTIME
 	UMOUNT_NOFOLLOW        = unix.UMOUNT_NOFOLLOW
 )
@@ -89,6 +92,7 @@ var (
 	Prctl              = unix.Prctl
 	SchedGetaffinity   = unix.SchedGetaffinity
 	SchedSetaffinity   = unix.SchedSetaffinity
+	SyncFileRange      = unix.SyncFileRange
 	Syncfs             = unix.Syncfs
 	Unshare            = unix.Unshare
 	Waitid             = unix.Waitid

@@ -60,7 +60,10 @@ const (
 	PerfBitInherit         = 0
 	PR_SET_CHILD_SUBREAPER = 0
 	P_PID                  = 0
+	SEEK_DATA              = 0
+	SEEK_HOLE              = 0
 	SOCK_CLOEXEC           = 0
+	SYNC_FILE_RANGE_WRITE  = 0
 	TIMER_ABSTIME          = 0
 	UMOUNT_NOFOLLOW        = 0
 )
@@ -106,6 +109,7 @@ func PidfdSendSignal(int, unix.Signal, *struct{}, int) error          { return e
 func Prctl(int, uintptr, uintptr, uintptr, uintptr) error             { return errors.ErrUnsupported }
 func SchedGetaffinity(int, *CPUSet) error                             { return errors.ErrUnsupported }
 func SchedSetaffinity(int, *CPUSet) error                             { return errors.ErrUnsupported }
+func SyncFileRange(int, int64, int64, int) error                      { return errors.ErrUnsupported }
 func Syncfs(int) error                                                { return errors.ErrUnsupported }
 func Unshare(int) error                                               { return errors.ErrUnsupported }
 func Waitid(int, int, *struct{}, int, *unix.Rusage) error             { return errors.ErrUnsupported }

@@ -186,6 +186,7 @@ type running struct {
 	settler    *settler    // nil: no trial has waited yet
 	kept       keptTraces
 	programs   serverPrograms
+	initials   *server.Kept // the first files of servers; nil: no trial has begun
 	result     Result
 	noted      func() // waits until an interruption is written down
 }
@@ -319,6 +320,13 @@ func (r *running) trials(ctx context.Context, left []plan.Trial) error {
 	}
 	defer endAgents()
 	defer r.kept.forget()
+	where, err := r.options.dataPlace()
+	if err != nil {
+		r.view.RunEnded("ended early") // the caller says why
+		return err
+	}
+	r.initials = server.NewKept(where)
+	defer func() { _ = r.initials.Close() }() // files without a name: there is nothing to lose
 	r.tellHeld(ctx, left)
 	if err := r.blocks(ctx, left); err != nil {
 		r.view.RunEnded("ended early") // the caller says why

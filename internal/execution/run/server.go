@@ -30,7 +30,8 @@ func (t *trial) startServer(ctx context.Context) error {
 		t.disk.data = "" // the directory is the process's; there is nothing in it to watch
 	}
 	told, err := t.tested.startSlow(ctx, program, server.Request{
-		Directory: directory, Log: t.writer.Log(), Patience: t.run.experiment.StepTimeout, CPUs: t.cpus().Server},
+		Directory: directory, Log: t.writer.Log(), Patience: t.run.experiment.StepTimeout, CPUs: t.cpus().Server,
+		Kept: t.run.initials, SHA256: digest},
 		t.run.experiment.Phases, t.run.options.Rig)
 	if err != nil {
 		err = errors.Join(append([]error{err}, t.tested.removeSlow()...)...)

@@ -181,6 +181,32 @@ func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
 	}
 }
 
+// The first files of a server are made once in a run, and each server of it begins with a copy.
+func TestServersOfARunBeginWithCopies(t *testing.T) {
+	t.Parallel()
+	p, started := memcachedProgram(t)
+	var made, given atomic.Int64
+	p.Initial = &server.Initial{Directory: "first", Make: func(_ context.Context, i *server.Instance) error {
+		made.Add(1)
+		return os.Mkdir(filepath.Join(i.Directory, "first"), 0o700)
+	}}
+	prepare := p.Prepare
+	p.Prepare = func(ctx context.Context, i *server.Instance) error {
+		if _, err := os.Stat(filepath.Join(i.Directory, "first")); err == nil {
+			given.Add(1)
+		}
+		return prepare(ctx, i)
+	}
+	directory, _ := runStarted(context.Background(), t, p, nil)
+	if n := len(started.all()); made.Load() != 1 || n < 2 || given.Load() != int64(n) {
+		t.Errorf("made %d times for %d servers, of which %d had them", made.Load(), n, given.Load())
+	}
+	expectNoServers(t, started, directory)
+	if left, err := filepath.Glob(filepath.Join(directory, ".assay-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestSeveralServersMakeOneStore(t *testing.T) {
 	t.Parallel()
 	p, started := memcachedProgram(t)

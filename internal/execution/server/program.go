@@ -3,6 +3,7 @@
 //	program.go   what a driver's folder says of its server: [Program]
 //	find.go      which of the programs are installed, and in which version
 //	start.go     [Start]: a loopback port, a directory, a process that answers, its settings
+//	initial.go   the first files of a server, made once a run and copied for each
 //	group.go     [StartGroup]: several servers that make one store
 //	instance.go  the server while it runs, and its end
 //	port.go      ports that no connection is given
@@ -24,6 +25,12 @@
 //     kernel gives to no connection, in the trial's data directory. So its keys need no name
 //     space, and its files count as an embedded store's (experiment.Store.KeepsFiles). It tells
 //     the settings that it was asked for, or the trial fails.
+//   - A database's first files (initdb) are made once a run, and copied for each server: making them
+//     takes longer than many a phase. The first server gets a copy, too, so that all trials begin
+//     alike. A copy is written anew: were its blocks shared (reflink), the first write to each would
+//     cost more than to a store's own. All copies have one PostgreSQL system identifier, by which
+//     standbys know their primary; here each start has a port and a password of its own for that. No
+//     two runs share files.
 //   - Several servers of one store are a group, and one server is a group of one: starting,
 //     watching, ending and recording are written once. They start one after the other, so that a
 //     later member of a cluster knows those before it; if one can't be started, none is left.
@@ -138,7 +145,9 @@ type Program struct {
 	// Asked returns what Settings must tell if the server does what it was asked to: names and
 	// values in the server's own words. It is called first, and fills Instance.Asked.
 	Asked func(i *Instance) map[string]string
-	// Prepare makes what must be there before the program starts: initdb, a file of settings.
+	// Initial makes what is the same for all servers of a run: initdb. Optional.
+	Initial *Initial
+	// Prepare makes what else must be there before the program starts: a password, a file of settings.
 	// Instance.Run runs a program for it. Optional.
 	Prepare func(ctx context.Context, i *Instance) error
 	// Move makes the files that Prepare made fit another directory. Optional: they name none.

@@ -38,6 +38,8 @@ type Request struct {
 	CPUs     []int               // that it may use; none: those of this process
 	Count    int                 // of servers that make one store; 0: one
 	Replicas int                 // further servers, each a replica of the first
+	Kept     *Kept               // what is kept for the next servers of a run; nil: nothing
+	SHA256   string              // of the program; "": it is not known, and nothing is kept of what it makes
 }
 
 // directoryName is the server's own directory in that of a request; of several, the number of each
@@ -87,7 +89,7 @@ func (i *Instance) start(ctx context.Context, r Request) (err error) {
 		}
 		i.Asked[name] = value
 	}
-	return i.launch(ctx, r.Patience, i.Program.Prepare)
+	return i.launch(ctx, r.Patience, func(ctx context.Context, i *Instance) error { return i.prepare(ctx, r) })
 }
 
 // launch runs the server in the directory that it has. prepare comes first; nil: nothing does.
