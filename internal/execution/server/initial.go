@@ -250,12 +250,12 @@ func (t *tree) copyTo(root string) error {
 }
 
 func (t *tree) copyFile(path string, e *entry, buffer []byte) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, createdMode)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if e.filled && e.bytes > 0 {
+	if e.filled && e.hasHoles() {
 		// Where the file system can't do that, it could not for the store either.
 		if err := linux.Fallocate(int(file.Fd()), 0, 0, e.bytes); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return fmt.Errorf("making room for %s: %w", path, err)
@@ -266,10 +266,34 @@ func (t *tree) copyFile(path string, e *entry, buffer []byte) (err error) {
 			return err
 		}
 	}
-	if err := file.Truncate(e.bytes); err != nil { // it may end in a hole
-		return err
+	if e.endsInHole() {
+		if err := file.Truncate(e.bytes); err != nil {
+			return err
+		}
 	}
 	// It is written from now on, and not in a phase; where that can't be asked for, when the kernel likes.
 	_ = linux.SyncFileRange(int(file.Fd()), 0, 0, linux.SYNC_FILE_RANGE_WRITE)
+	if e.mode == createdMode {
+		return nil
+	}
 	return file.Chmod(e.mode)
+}
+
+// createdMode is of a file that is being written, and of most files of databases.
+const createdMode fs.FileMode = 0o600
+
+func (e *entry) hasHoles() bool {
+	bytes := int64(0)
+	for _, p := range e.pieces {
+		bytes += p.bytes
+	}
+	return bytes < e.bytes
+}
+
+func (e *entry) endsInHole() bool {
+	end := int64(0)
+	if n := len(e.pieces); n > 0 {
+		end = e.pieces[n-1].at + e.pieces[n-1].bytes
+	}
+	return end < e.bytes
 }
