@@ -61,7 +61,7 @@ func (t *trial) noteKeys() error {
 		return ownFault{err}
 	}
 	opening := t.opening()
-	open := opening.request(opening.first())
+	open := opening.requestUnmeasured(opening.first())
 	open.Threads = min(max(t.cell.Threads, removeThreadsMin), removeThreadsMax)
 	open.PoolHandles = min(open.PoolHandles, open.Threads)
 	prepare := t.content.prepare("remove keys", removeNumber, 0)

@@ -33,6 +33,23 @@ func (o *opening) loads() bool {
 	return false
 }
 
+// unmeasuredHandles is how threads share handles in what is not measured. A new one for each operation
+// takes several times as long as the operations. A store in memory is not opened again after its load,
+// so that its load has those of the cell.
+func unmeasuredHandles(c experiment.Cell, kind store.Kind) string {
+	if c.Handles == experiment.PerOperation && kind != store.Memory {
+		return experiment.PerThread
+	}
+	return c.Handles
+}
+
+// requestUnmeasured is request for a load, or to delete keys.
+func (o *opening) requestUnmeasured(class store.Durability) control.Open {
+	r := o.request(class)
+	r.Handles = unmeasuredHandles(o.cell, o.store.Description.Kind)
+	return r
+}
+
 // request asks for the store in a durability class, but for who opens it first and its threads.
 func (o *opening) request(class store.Durability) control.Open {
 	return control.Open{

@@ -27,6 +27,35 @@ func TestALoadIsOpenedInTheWeakestClass(t *testing.T) {
 	}
 }
 
+// What is not measured has no new handle for each operation, but in a store that is not opened again.
+func TestLoadsOpenNoHandleForEachRecord(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		handles string
+		kind    store.Kind
+		load    string
+	}{
+		{experiment.PerOperation, store.Server, experiment.PerThread},
+		{experiment.PerOperation, store.Embedded, experiment.PerThread},
+		{experiment.PerOperation, store.Memory, experiment.PerOperation},
+		{experiment.Pool, store.Server, experiment.Pool},
+	} {
+		s := experiment.Store{Description: store.Description{Kind: c.kind, Hosted: store.Hosted{HandleTimes: true}}}
+		o := opening{experiment: &experiment.Experiment{}, cell: experiment.Cell{Handles: c.handles}, store: s,
+			tested: &underTest{store: s}, disk: &disk{}}
+		if r := o.request(store.D1); r.Handles != c.handles {
+			t.Errorf("%s of %s: %s in measured phases", c.handles, c.kind, r.Handles)
+		}
+		if r := o.requestUnmeasured(store.D1); r.Handles != c.load || r.Durability != store.D1 {
+			t.Errorf("%s of %s: %s in a load, expected %s", c.handles, c.kind, r.Handles, c.load)
+		}
+		traces := traces{content: &content{cell: o.cell, store: s}}
+		if got := traces.takesHandles(true); got == (c.load == experiment.PerThread) || !traces.takesHandles(false) {
+			t.Errorf("%s of %s: a load takes handles: %v", c.handles, c.kind, got)
+		}
+	}
+}
+
 // Only an embedded store is told a directory, and only one that is asked has records with columns.
 func TestEmbeddedStoresAloneAreToldADirectory(t *testing.T) {
 	t.Parallel()

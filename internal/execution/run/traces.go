@@ -97,7 +97,7 @@ func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		Threads: p.ThreadsIn(t.cell), Endpoints: t.endpoints,
 		Limit: p.Operations, Rate: p.Rate, Segments: p.Segments, Arrivals: p.Arrivals, ThreadEntries: t.entries,
 		Stopped: t.stopped,
-		FromNS:  uint64(p.From), HandleTimes: t.takesHandles(), TimedEvery: t.experiment.TimedEvery,
+		FromNS:  uint64(p.From), HandleTimes: t.takesHandles(p.Load), TimedEvery: t.experiment.TimedEvery,
 	}
 	if p.Order.Shift.Every > 0 && len(s.Segments) == 0 { // without laps each operation is due once
 		s.Segments = []trace.Segment{{Form: trace.FormStep, To: p.Rate, Duration: p.Lasts()}}
@@ -167,8 +167,12 @@ func (t *traces) recordsFinds() bool {
 
 // takesHandles says if threads take a handle for each operation, and the worker tells how long that
 // takes.
-func (t *traces) takesHandles() bool {
-	shared := t.cell.Handles == experiment.Pool || t.cell.Handles == experiment.PerOperation
+func (t *traces) takesHandles(load bool) bool {
+	handles := t.cell.Handles
+	if load {
+		handles = unmeasuredHandles(t.cell, t.store.Description.Kind)
+	}
+	shared := handles == experiment.Pool || handles == experiment.PerOperation
 	return shared && t.store.Description.HandleTimes
 }
 

@@ -298,12 +298,13 @@ func (t *trial) opening() *opening {
 // driver's weakest class, unless the server has one class only: they are not measured, and a sync a
 // record would take hours.
 func (t *trial) open(class store.Durability, load bool) error {
-	threads := 0
+	o, threads := t.opening(), 0
+	request := o.request(class)
 	if load {
-		threads = t.run.experiment.LoadThreads(t.cell)
+		request, threads = o.requestUnmeasured(class), t.run.experiment.LoadThreads(t.cell)
 	}
-	o, began := t.opening(), time.Now()
-	opened, err := t.clients.Open(o.request(class), o.definition(), threads)
+	began := time.Now()
+	opened, err := t.clients.Open(request, o.definition(), threads)
 	if opened.Settings != nil || err == nil {
 		t.result.OpenSeconds = append(t.result.OpenSeconds, time.Since(began).Seconds())
 		t.eventual = t.store.Description.Eventual || opened.Eventual
