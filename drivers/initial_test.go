@@ -2,7 +2,6 @@ package drivers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -63,13 +62,16 @@ func TestInitialFilesOfRealServers(t *testing.T) {
 			var made, given []string // as its program makes them, and as a server gets them
 			initial, prepare := *p.Initial, p.Prepare
 			calls := 0
-			p.Initial = &server.Initial{Directory: initial.Directory, On: initial.On, Make: func(ctx context.Context, i *server.Instance) error {
+			watched := initial
+			watched.Make = func(ctx context.Context, i *server.Instance) (err error) {
 				calls++
-				err := initial.Make(ctx, i)
-				var lookErr error
-				made, lookErr = layout(filepath.Join(i.Directory, initial.Directory))
-				return errors.Join(err, lookErr)
-			}}
+				if err := initial.Make(ctx, i); err != nil {
+					return err
+				}
+				made, err = layout(filepath.Join(i.Directory, initial.Directory))
+				return err
+			}
+			p.Initial = &watched
 			p.Prepare = func(ctx context.Context, i *server.Instance) (err error) {
 				if given, err = layout(filepath.Join(i.Directory, initial.Directory)); err != nil {
 					return err
@@ -77,8 +79,8 @@ func TestInitialFilesOfRealServers(t *testing.T) {
 				return prepare(ctx, i)
 			}
 			for n := range 2 {
-				i, err := server.Start(t.Context(), p, server.Request{Directory: directory, Log: t.Output(), Class: store.D3,
-					Patience: servertest.Patience, Kept: kept, SHA256: "of this test"})
+				i, err := server.Start(t.Context(), p, server.Request{Directory: directory, Log: t.Output(),
+					Class: store.D3, Patience: servertest.Patience, Kept: kept, SHA256: "of this test"})
 				if err != nil {
 					t.Fatal(err) // it has answered to the role that the start made, and told its settings
 				}
