@@ -106,20 +106,21 @@ func plannedPhaseOf(e *experiment.Experiment, part experiment.Phase) plannedPhas
 	return p
 }
 
-// settingsOf are the parameters of the matrix with the values that took effect. A limit that no
-// cell has is left out.
+// settingsOf are the parameters of the matrix with the values that took effect. A limit or choice that
+// no cell has is left out.
 func settingsOf(e *experiment.Experiment) (all []setting) {
 	for _, a := range experiment.Axes() {
-		s, limited := setting{Name: a.Path}, false
+		s := setting{Name: a.Path}
 		for _, c := range e.Cells {
-			text := a.Text(c)
-			limited = limited || !strings.HasPrefix(text, "no ")
-			text = withoutName(a.Path, text)
+			text := "none"
+			if a.Set(c) {
+				text = withoutName(a.Path, a.Text(c))
+			}
 			if !slices.Contains(s.Values, text) {
 				s.Values = append(s.Values, text)
 			}
 		}
-		if limited {
+		if slices.ContainsFunc(e.Cells, a.Set) {
 			all = append(all, s)
 		}
 	}
