@@ -27,7 +27,7 @@ var faultSections = []faultSection{
 	{"values", "Values and consistency", "\nHonest stores and a real memcached are not accused: `run.TestHonestStoresAreConsistent`,\n" +
 		"`history.TestHonestRegisterIsNeverAccused`, `run.TestRealMemcachedIsNotAccused`.\n"},
 	{"clients", "Clients that cheat", ""},
-	{"stops", "What stood still", ""},
+	{"stops", "What was stopped", ""},
 	{"agents", "Agents", ""},
 	{"archive", "The history's archive", ""},
 	{"watchers", "Who watches", ""},

@@ -52,7 +52,7 @@ type Definer interface {
 	// was changed, for an index of a kind that the store does not have, and for a query that the
 	// store itself can't answer.
 	//
-	// A store that is no Definer may be given records all the same: values like any other.
+	// A store that is no Definer may be given records anyway: values like any other.
 	Define(columns []Column, indexes []Index, queries []Query) error
 }
 

@@ -142,7 +142,7 @@ func (l *ledger) audit(b *bench, what string) {
 	}) {
 		counted := l.counted[k]
 		if n := uint64(len(l.done[k])); n > counted.done {
-			b.fault("%s: %s: %d were done, but only %d were ok: some that ended in conflict were done all the same", what, k, n, counted.done)
+			b.fault("%s: %s: %d were done, but only %d were ok: some that ended in conflict were done anyway", what, k, n, counted.done)
 		}
 		if n := uint64(len(l.refused[k])); n > counted.left {
 			b.fault("%s: %s: %d were not done, but only %d ended in conflict: some that were ok are lost", what, k, n, counted.left)

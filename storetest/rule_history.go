@@ -173,7 +173,7 @@ func (b *bench) replay(r *ran) {
 			b.fault("history: %s of index %d read %s, expected %s", o, index, observedText(record.Read), observedText(expected))
 		}
 		switch {
-		case got != counters.OK && (o != trace.GetAndSet || got != counters.Miss): // which puts all the same
+		case got != counters.OK && (o != trace.GetAndSet || got != counters.Miss): // which puts anyway
 		case o == trace.Delete:
 			delete(now, index)
 		case o.Writes():
@@ -270,7 +270,7 @@ func (b *bench) serviceTimes() (ofAnother string, err error) {
 	longer, shorter := middle(byOperation[trace.Upsert]), middle(byOperation[trace.Update])
 	if deep == 1 && long >= 64<<10 && shorter > 2*longer {
 		ofAnother = fmt.Sprintf("writes of %d bytes are said to take %d ns, writes of 24 bytes beside them %d ns (medians): "+
-			"the time of an operation is told of the one after it", long, longer, shorter)
+			"the time of an operation is reported for the one after it", long, longer, shorter)
 	}
 	return ofAnother, nil
 }

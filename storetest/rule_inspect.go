@@ -50,12 +50,12 @@ func inspectRule(b *bench) error {
 			b.fault("counter %s has capitals in its name", name)
 		}
 		if !slices.Contains(after, name) {
-			b.fault("counter %s is told before the first operations, and not after them", name)
+			b.fault("counter %s is reported before the first operations, and not after them", name)
 		}
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) {
-			b.fault("counter %s is told only after the first operations: a worker names them before", name)
+			b.fault("counter %s is reported only after the first operations: a worker names them before", name)
 		}
 	}
 	return b.close()

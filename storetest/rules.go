@@ -93,7 +93,7 @@ var rules = []rule{
 	{"query-changed", Encoding | Placement | Columns, "After overwrites and deletes, queries and counts find each record once, and none that is gone. An index that is not kept up makes writes cheap.", queryChangedRule},
 	{"count", Encoding | Placement | Columns, "A count is exact, with and without an index. An estimate is not the work that was asked for.", countRule},
 	{"delete-query", Encoding | Placement | Columns, "A delete by query deletes each record that fulfils the conditions, and no other, and tells how many. One that leaves records is fast, and one that takes others loses data.", deleteQueryRule},
-	{"explain", Encoding | Columns, "What a driver says of a query is what the store says: an index where an indexed column is asked for, and none where the column has none. It is told to explain why one store is faster.", explainRule},
+	{"explain", Encoding | Columns, "What a driver says of a query is what the store says: an index where an indexed column is asked for, and none where the column has none. Reports explain by it why one store is faster.", explainRule},
 
 	{"remove", Encoding | Placement | Columns, "A remove deletes each record whose key begins with some bytes, and no other: a trial's records are taken off a server that outlives it, and nobody else's are.", removeRule},
 	{"buffers", Encoding | Connections | Placement, "Keys and values belong to the caller after the call, and a value that was returned stays as it is until the handle's next call. Threads read and write values of many lengths at once; any buffer used twice shows as a wrong value.", buffersRule},
@@ -119,7 +119,7 @@ var rules = []rule{
 	{"limit", Loop, "A thread does exactly as many entries as the trace says, laps included, and one with none does nothing.", limitRule},
 	{"deadline", Loop, "A phase ends at the first operation that ends after its deadline, not before it and not never.", deadlineRule},
 	{"stop", Loop, "A phase without an end ends when the stop word is set.", stopRule},
-	{"clock", Loop, "Every clock that the contract names works, and the phase's times are told on CLOCK_MONOTONIC.", clockRule},
+	{"clock", Loop, "Every clock that the contract names works, and the phase's times are on CLOCK_MONOTONIC.", clockRule},
 	{"lost", Loop, "A miss below must_hit_below is lost, with a message; above it, it is a miss. Lost records forbid ranking, misses don't.", lostRule},
 	{"wrong-values", Loop, "A value that this trial did not write there is wrong, even if its checksum is right: bytes of another pool, a version that nobody wrote, a record that was never loaded, a length that no value of the trial has, such as none.", wrongRule},
 	{"trial-tag", Loop, "A value that another trial wrote is wrong, and counted as another trial's where it is long enough to tell. All trials of a block write the same keys and versions: without the tag, a server that kept the first trial's data and dropped all of the second's would pass.", trialTagRule},

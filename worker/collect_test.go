@@ -7,7 +7,7 @@ import (
 
 var kept []byte
 
-// What earlier phases left is collected before a phase, and nothing where they left next to nothing.
+// What earlier phases left is collected before a phase, and nothing where they left almost nothing.
 func TestGarbageIsCollectedWhereThereIsSome(t *testing.T) {
 	collections := func() uint32 {
 		var m runtime.MemStats

@@ -9,7 +9,7 @@ import (
 )
 
 // walkSampled is [thread.walk] where one operation in so many is timed: section 3.3 of
-// docs/worker-contract.md. At the others the clock stands still, so that whatever looks at it costs
+// docs/worker-contract.md. At the others the clock is not read, so that whatever looks at it costs
 // nothing. Those on recorded keys are timed for the history alone.
 func (t *thread) walkSampled() {
 	entries, head := t.part.Entries, t.head

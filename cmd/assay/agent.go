@@ -93,7 +93,7 @@ them. When it does not hear of its conductor for 10 s, it ends its workers.`,
 	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "load the servers that a run names even where they are not on this machine's loopback")
 	c.Flags().StringSliceVar(&allow, "allow", nil, "`options` of stores that a conductor may give though they name a file, a variable, a user or a host of this machine, as credentials_file")
 	c.Flags().BoolVar(&once, "once", false, "end with the first run")
-	c.Flags().DurationVar(&idle, "idle", 0, "end when no run was heard of for so long, as 10m (default: never)")
+	c.Flags().DurationVar(&idle, "idle", 0, "end after so long without a run, as 10m (default: never)")
 	c.Flags().BoolVar(&invited, "invited", false, "read where to join from standard input, as assay run does; its end is the agent's")
 	c.Flags().BoolVar(&guard, "guard", false, "end an agent's workers while it is stopped, as an agent asks a process of its own to")
 	must(c.Flags().MarkHidden("invited"))

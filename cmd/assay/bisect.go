@@ -44,7 +44,7 @@ func historyBisect(open opener) *cobra.Command {
 		Use:   "bisect CMD",
 		Short: "Find the commit that made a change, by measuring those between",
 		Long: `Finds the commit that made the newest change for the worse that assay history show
-tells, by halves: CMD, a line of a shell, builds and measures each commit that is
+tells, by bisection: CMD, a line of a shell, builds and measures each commit that is
 asked for. It runs in a checkout of its own, and writes the run directory that
 ASSAY_OUT names; ASSAY_COMMIT is the commit. A commit whose CMD fails, or that has no ranked figure, is skipped.
 A figure that is near the middle of both levels is measured a second time.

@@ -55,7 +55,7 @@ func TestAMemoryLimitThatBoundsNothingIsSaid(t *testing.T) {
 	}
 }
 
-// It is a warning: the run begins all the same, and goes on after it was stopped.
+// It is a warning: the run begins anyway, and goes on after it was stopped.
 func TestARunWarnsOfADiskThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

@@ -346,7 +346,7 @@ func written(t *testing.T, name, text string) string {
 func hosted() string { return fmt.Sprintf("[%q, worker]", os.Args[0]) }
 
 // oneStore is an experiment of three trials (store, A/A, null), each with a short phase. Tests run
-// beside others, and look at ranks all the same.
+// beside others, and look at ranks anyway.
 const oneStore = `name: one
 stores: [memory]
 records: 500

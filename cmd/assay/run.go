@@ -639,7 +639,7 @@ func (f *runFlags) conduct(directory string, do func(context.Context, run.Option
 	metered(ctx)
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {
-		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is none the worse
+		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is not affected
 	}
 	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoCPU) || errors.Is(err,
 		host.ErrNoQuotaMount) || errors.Is(err, run.ErrProgram) {

@@ -215,7 +215,7 @@ func TestReaderOfProgressGoesAway(t *testing.T) {
 	wantParts(t, "standard output", e.stdout, "report.html")
 }
 
-// Nor does it need who reads the table: the page is written all the same.
+// Nor does it need who reads the table: the page is written anyway.
 func TestReaderOfTheTableGoesAway(t *testing.T) {
 	t.Parallel()
 	reader, writer, err := os.Pipe()

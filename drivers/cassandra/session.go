@@ -45,7 +45,7 @@ func (d *dialer) DialContext(ctx context.Context, _, endpoint string) (net.Conn,
 //
 // The client reads from the cluster which nodes there are, and the filter leaves the endpoints. If
 // it read nothing (DisableInitialHostLookup), it would know each endpoint by an id of its own
-// making. After a loss of all connections it reads the real ids all the same, takes the node for
+// making. After a loss of all connections it reads the real ids anyway, takes the node for
 // another one, and drops the endpoint by its address, the node with it: "no hosts available in the
 // pool" until the session is closed.
 func connect(by *dialer, endpoints []string, change func(*gocql.ClusterConfig)) (*gocql.Session, error) {

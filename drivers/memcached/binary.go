@@ -224,7 +224,7 @@ func (binaryForm) readMany(c *connection, keys, values [][]byte, into []byte) ([
 		switch {
 		case err != nil:
 			return into, err
-		case h.status != statusDone: // the other answers follow all the same
+		case h.status != statusDone: // the other answers follow anyway
 			if failed = errors.Join(failed, h.failed(&c.Connection)); !c.Connected() {
 				return into, failed
 			}

@@ -150,7 +150,7 @@ func TestRecordsAreFoundByColumns(t *testing.T) {
 // Zero bytes, which the server separates columns by in one of its answers, come back as they were.
 func TestZeroBytesComeBack(t *testing.T) {
 	columns := [][]store.Column{
-		{{Name: "a", Type: store.TextColumn}, {Name: "b", Type: store.TextColumn}},  // may have some all the same
+		{{Name: "a", Type: store.TextColumn}, {Name: "b", Type: store.TextColumn}},  // may have some anyway
 		{{Name: "a", Type: store.TextColumn}, {Name: "b", Type: store.BytesColumn}}, // may well
 	}
 	for _, columns := range columns {

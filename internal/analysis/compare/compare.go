@@ -502,7 +502,7 @@ const (
 )
 
 // undecided is a message of a comparison that is not decided, with the number of blocks that would
-// decide it; 0: nothing is open for want of blocks.
+// decide it; 0: nothing is open for lack of blocks.
 func (c *comparer) deciding(blocks int) finding.Deciding {
 	runs := 2
 	if c.arms {

@@ -294,7 +294,7 @@ func TestAMeasuredCollapse(t *testing.T) {
 // With: series.TestErrorRates
 //
 // Fault (watchers): one sample of a series is absurd (a counter that wrapped)
-// Assay: the median around it counts in its place; the rate that is told is the median, within its
+// Assay: the median around it counts in its place; the rate that is reported is the median, within its
 // own 90 %
 // With: series.TestErrorRates
 func TestFilesOfUsers(t *testing.T) {

@@ -78,7 +78,7 @@ func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (seen f
 		if !counted && !slices.Contains(allocatesAtOnce, filesystemOf(run, trial)) {
 			continue
 		}
-		// ordered keys may take next to nothing
+		// ordered keys may take almost nothing
 		values := float64(*sizes.LogicalBytes) - float64(*sizes.Records)*float64(run.Experiment.Keys.BytesMax())
 		least := values * best * presentShare
 		if least < presentBytesMin || float64(*sizes.DiskBytes) >= least || counted && written >= least {

@@ -21,7 +21,7 @@ func TestWritesFarBelowTheValuesAreAFinding(t *testing.T) {
 		found         bool
 	}{
 		{"nothing", nothing, nothing, nil, true},
-		{"next to nothing", tenth, tenth, nil, true},
+		{"almost nothing", tenth, tenth, nil, true},
 		{"better compressed than by what measured it", third, third, nil, false},
 		{"written and not seen", nothing, 1, nil, false},
 		{"seen and not written", 1, nothing, nil, false},

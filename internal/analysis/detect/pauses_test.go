@@ -10,8 +10,8 @@ import (
 
 // TestPauses has elm wait in operations of 300 ms, so many in each thread for each 3 s.
 //
-// Fault (servers): a store stands still for 300 ms in each 3 s
-// Assay: told: the share of its time that went into few operations, how long they took, and the
+// Fault (servers): a store pauses for 300 ms in each 3 s
+// Assay: reported: the share of its time that went into few operations, how long they took, and the
 // median
 func TestPauses(t *testing.T) {
 	paused := func(ns uint64, share float64, change func(*record.Phase)) func(run *record.Run) {
@@ -43,7 +43,7 @@ func TestPauses(t *testing.T) {
 }
 
 // Fault (servers): a store takes long to open
-// Assay: told, and recorded: `open_seconds`
+// Assay: reported, and recorded: `open_seconds`
 func TestSlowOpen(t *testing.T) {
 	opened := func(seconds ...float64) func(run *record.Run) {
 		return func(run *record.Run) {

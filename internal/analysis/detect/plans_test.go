@@ -27,7 +27,7 @@ func asking(run *record.Run, uses map[string]store.IndexUse) {
 		for _, e := range resulttest.Trials(run, s.Name) {
 			p := record.QueryPlan{Phase: "put", Operation: "count", Position: 1, Use: uses[s.Name], Plan: "as " + s.Name + " has it"}
 			if p.Use == store.IndexUntold {
-				p.Why = "not told by the store"
+				p.Why = "not reported by the store"
 			}
 			e.Plans = []record.QueryPlan{{Phase: "put", Operation: "query", Position: 1, Use: store.IndexNone}, p}
 		}

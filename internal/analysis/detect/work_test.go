@@ -61,11 +61,11 @@ func TestRanOutOfRecords(t *testing.T) {
 			case finding.RanOut:
 				told++
 			case finding.LessWork, finding.WorkIncomparable:
-				t.Errorf("%.0f %% in vain: %s", 100*share, finding.Text(f.Message))
+				t.Errorf("%.0f %% without success: %s", 100*share, finding.Text(f.Message))
 			}
 		}
 		if told != want {
-			t.Errorf("%.0f %% in vain: told of %d arms, expected %d", 100*share, told, want)
+			t.Errorf("%.0f %% without success: told of %d arms, expected %d", 100*share, told, want)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (c *TrialCourse) worst() *float64 {
 	return worst
 }
 
-// restless reports whether the rate is known to have changed for good, or to oscillate.
+// restless reports whether the rate is known to have changed permanently, or to oscillate.
 func (c *TrialCourse) restless() bool { return c.Shape.Rate == nil && c.Shape.Why == nil }
 
 // broke is where a rate fell: the first cliff, otherwise where half of its early rate was lost for

@@ -80,7 +80,7 @@ type Row struct {
 	Trials []*Observation
 
 	How    string // how the store reaches the class, in the driver's words
-	Marked bool   // its figures are of marked trials, for want of others
+	Marked bool   // its figures are of marked trials, for lack of others
 	Figures
 	Latencies        // of all kinds of operation together
 	Kinds     []Kind //

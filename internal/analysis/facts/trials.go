@@ -60,7 +60,7 @@ func observeTrial(run *record.Run, planned plan.Trial, phase experiment.Phase) *
 // RateOf returns the operations a second that ended well in a phase of one trial: after the warm-up
 // (steady), or over the whole phase where the work was fixed, where the trial failed, where servers were
 // taken down in it or the rate was to change, and where the rate never settled: one that falls all
-// the way has no warm-up, and where one is cut off all the same depends on chance.
+// the way has no warm-up, and where one is cut off anyway depends on chance.
 func RateOf(p *record.Phase, c *TrialCourse, state record.State, phase experiment.Phase) (rate float64, steady bool) {
 	if c != nil && phase.Operations == 0 && state != record.Failed && !wasDirected(p) && !c.restless() {
 		if rate, ok := c.afterWarmup(); ok {

@@ -144,7 +144,7 @@ type Event struct {
 	Bytes   *float64 `json:"bytes,omitempty"`
 	// RecordsInterval is what was stored at the ends of Interval.
 	RecordsInterval *stat.Interval `json:"records_interval,omitempty"`
-	// Back is when, after a step, half of what was lost had come back for good. Nil: never.
+	// Back is when, after a step, half of what was lost had come back permanently. Nil: never.
 	Back *Level `json:"back,omitempty"`
 
 	Drops *DropGroup `json:"drops,omitempty"`
@@ -237,7 +237,7 @@ func (s *Shape) rate(f *finder, cut int) {
 		EffectiveSamples: float64(n) * (1 - f.rho) / (1 + f.rho)}
 }
 
-// ends sets the first and the last level, and where half of the first was lost for good.
+// ends sets the first and the last level, and where half of the first was lost permanently.
 func (s *Shape) ends(f *finder, v view) {
 	if len(f.levels) == 0 {
 		all := Level{s.From, s.To, s.Mean}
@@ -263,7 +263,7 @@ func (s *Shape) ends(f *finder, v view) {
 	s.Half = &Place{v.begins(last + 1), v.stored(v.s.Records, last+1), v.stored(v.s.Bytes, last+1)}
 }
 
-// halving returns the step with which half of the first level was lost for good: the same event has
+// halving returns the step with which half of the first level was lost permanently: the same event has
 // one time. Nil: it was lost along a slope, or in an oscillation.
 func (s *Shape) halving(f *finder) *Event {
 	last := len(f.levels) - 1

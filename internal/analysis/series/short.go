@@ -22,7 +22,7 @@ const (
 
 // findShort looks for one step or one slope in 8 to 20 samples: exact tests, which need no estimate
 // of the noise, and bounds that series with an autocorrelation of 0.6 exceed in at most 1 %. Of
-// points that may be independent, what the tests alone show is told with that assumption. A run that
+// points that may be independent, what the tests alone show is reported with that assumption. A run that
 // the series ends in is a drop only if it is no part of such a change.
 func (f *finder) findShort() {
 	drops := shortDrops(f.view)

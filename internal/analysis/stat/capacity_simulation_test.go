@@ -394,7 +394,7 @@ func capacityOdd(t *testing.T, series int) table {
 				return of.service(r)
 			}
 		}},
-		{"3 times slower for good once 1,000 waited", capacity.NoRecovery, 0, func(s *server) {
+		{"3 times permanently slower once 1,000 waited", capacity.NoRecovery, 0, func(s *server) {
 			slow := false
 			s.deep = true
 			s.service = func(r *rand.Rand, queue int) float64 {

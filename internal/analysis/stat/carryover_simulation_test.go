@@ -17,7 +17,7 @@ var carryoverSimulated = simulated{
 
 // Fault (stops): what stays of it slows the next trial by a tenth
 // Assay: which trial comes after which is balanced over blocks, so that no arm is favoured; a
-// slowdown that is significant is told: `carry-over`
+// slowdown that is significant is reported: `carry-over`
 // With: carryover.TestNeighboursAreBalanced, detect.TestCarryover
 func TestCarryoverErrorRates(t *testing.T) { carryoverSimulated.run(t, 16) }
 

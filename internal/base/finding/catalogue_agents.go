@@ -35,13 +35,13 @@ var _ = register(
 		Many:   `Links to agents are slow: their last counts took up to {{seconds .max_seconds}}. They are whole.`,
 		Remedy: "give the agent a link of its own to this machine, if its clock must be known better"},
 	Entry{Example: AgentSilentParams{Agent: "load2", Seconds: 2.1, AtS: 3.0}, Fault: FaultAgents,
-		Says: `nothing was heard of the agent {{.agent}} for {{seconds .seconds}}, first at {{moment .at_s}}: it was paused, or cut off`},
+		Says: `the agent {{.agent}} sent nothing for {{seconds .seconds}}, first at {{moment .at_s}}: it was paused, or cut off`},
 	Entry{Example: AgentUnheardParams{Agent: "load2", AtS: 3.2, Least: 640, Most: new(uint64(1000))}, Fault: FaultAgents,
 		Says: `what the agent {{.agent}} did after {{moment .at_s}} was not heard: it acknowledged at least {{plural .least "operation" ""}}` +
 			`{{if has .most}}, and began at most {{count .most}}{{end}}`},
 	Entry{Example: FaultParams{Code: FaultAgents, At: At{"redis", "mixed (D0, 4 processes)"}, Trials: 1}, Severity: Warning, Machine: true,
-		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: an agent was not heard of for a time.`,
-		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: agents were not heard of for a time.`,
+		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: an agent sent nothing for a time.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: agents sent nothing for a time.`,
 		Remedy: "look at the network between the agents and this machine, and at what else runs there"},
 	Entry{Example: CauseParams{Code: CauseAgentLost}, Says: "an agent was lost"},
 )

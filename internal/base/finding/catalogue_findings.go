@@ -393,8 +393,8 @@ var _ = register(
 		Many:   `{{list .Arms}} in {{list .Places}} spent a part of their time in few, long operations.`,
 		Remedy: "look at what the store did at these times: a compaction, a sync, a snapshot, a collection of garbage"},
 	Entry{Example: SlowOpenParams{At: example, Seconds: 4.1}, Severity: Notice,
-		Says:   `{{.arm}} took up to {{seconds .seconds}} to open ({{.place}}); no rate has that.`,
-		Many:   `{{list .Arms}} took up to {{seconds .max_seconds}} to open; no rate has that.`,
+		Says:   `{{.arm}} took up to {{seconds .seconds}} to open ({{.place}}); no rate includes it.`,
+		Many:   `{{list .Arms}} took up to {{seconds .max_seconds}} to open; no rate includes it.`,
 		Remedy: "it counts where processes start often: look at what the store reads or rebuilds then"},
 	Entry{Example: SeenSlowOpenParams{Seconds: 4.1}, Says: `{{seconds .seconds}} to open`},
 	Entry{Example: SeenPausesParams{Operations: 80, PauseNS: 300e6, MedianNS: 20e3, Share: 0.1},
@@ -821,7 +821,7 @@ var _ = register(
 			`{{else if eq .use "none"}}no index: every record is looked at{{else}}{{.why}}{{end}}`},
 	Entry{Example: PlanShortParams{Use: "finds", Index: "on_user"}, Also: []Parameters{PlanShortParams{Use: "finds"},
 		PlanShortParams{Use: "orders", Index: "on_time"}, PlanShortParams{Use: "none"}, PlanShortParams{}},
-		Says: `{{if eq .use "finds"}}index{{else if eq .use "orders"}}order of the index{{else if eq .use "none"}}all records{{else}}not told{{end}}` +
+		Says: `{{if eq .use "finds"}}index{{else if eq .use "orders"}}order of the index{{else if eq .use "none"}}all records{{else}}not reported{{end}}` +
 			`{{with .index}} {{clean .}}{{end}}`},
 	Entry{Example: SeenPlanParams{Arm: "sqlite", Place: "count (D1)", Plan: "SCAN records"},
 		Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},

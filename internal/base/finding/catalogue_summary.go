@@ -19,7 +19,7 @@ var _ = register(
 	Entry{Example: SectionParams{Code: SectionSameLeaders, Cells: 4},
 		Says: `In the {{if eq .cells 1}}other cell{{else}}{{plural .cells "other cell" ""}}{{end}} the same stores are fastest.`},
 	Entry{Example: SectionParams{Code: SectionUndecided, Cells: 4},
-		Says: `In {{plural .cells "other cell" ""}} nothing is known to be fastest.`},
+		Says: `In {{plural .cells "other cell" ""}} no store is known to be the fastest.`},
 	Entry{Example: SectionParams{Code: SectionOtherCells, Cells: 4},
 		Says: `{{plural .cells "other cell is" "other cells are"}} in the full report.`},
 	Entry{Example: SectionLeadersParams{Phase: "insert", Leaders: []Message{New(LeaderParams{Arms: []string{"pebble"}, Cell: "10 records", Factor: 2.1}),

@@ -67,7 +67,7 @@ func TestUnheardWritesAccuseNoStore(t *testing.T) {
 	}
 }
 
-// What was acknowledged before the last counters is owed all the same.
+// What was acknowledged before the last counters is owed anyway.
 func TestHeardWritesAreOwed(t *testing.T) {
 	owed := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {

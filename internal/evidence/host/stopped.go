@@ -12,7 +12,7 @@ import (
 	"assay/internal/base/linux"
 )
 
-// Why something stood still.
+// Why something was stopped.
 const (
 	StoppedBySignal   = "signal"   // SIGSTOP or the like: the process' state is T
 	StoppedByDebugger = "debugger" // traced and stopped: its state is t

@@ -105,7 +105,7 @@ func (w *StopWatch) add(next Stop) {
 	w.all = append(w.all, next)
 }
 
-// Within returns why something stood still between two moments before the last look; "": nothing is
+// Within returns why something was stopped between two moments before the last look; "": nothing is
 // known to have.
 func (w *StopWatch) Within(fromNS, toNS int64) string {
 	w.mu.Lock()

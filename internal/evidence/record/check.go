@@ -15,7 +15,7 @@ import (
 )
 
 // What is read is held against what can be. Digests tell of damage and of edits; these checks tell
-// of what bears right digests and can't be all the same, so that whatever reads a Run may rely on
+// of what bears right digests and still can't be true, so that whatever reads a Run may rely on
 // it.
 
 // checkPlanned returns why a trial can't be one of the experiment's, in a plan of so many. Each block

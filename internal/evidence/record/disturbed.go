@@ -91,7 +91,7 @@ var stopCodes = map[string]finding.Code{
 	host.StoppedSuspend:    finding.MarkStoppedSuspend,
 }
 
-// stoppedNS is for how long something stood still in a phase.
+// stoppedNS is for how long something was stopped in a phase.
 func (p *Phase) stoppedNS() (ns int64) {
 	for _, s := range p.Stops {
 		ns += int64(s.Seconds * 1e9)
@@ -135,7 +135,7 @@ func (p *Phase) cpus() int {
 	return p.Machine.CPUs
 }
 
-// agentMarks returns a mark for each agent of which nothing was heard for a time, or not to the end.
+// agentMarks returns a mark for each agent that sent nothing for a time, or was lost.
 func (p *Phase) agentMarks() (marks []finding.Mark) {
 	for _, a := range p.Agents {
 		if u := a.Unheard; u != nil {

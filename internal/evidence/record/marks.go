@@ -118,7 +118,7 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 	}
 	mark(finding.MarkWrong, wrong-foreign, "wrong")
 	mark(finding.MarkOtherTrial, foreign)
-	if !mayMiss { // reading back tells what such a store has lost for good
+	if !mayMiss { // reading back tells what such a store has lost permanently
 		mark(finding.MarkLost, lost, "lost")
 	}
 	// which is what the phase asks for: see detect

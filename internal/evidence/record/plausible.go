@@ -15,7 +15,7 @@ const (
 	operationsMin = 1000 // fewer, and the begin of the threads counts
 	beginNS       = 1e8  // that a thread may need to begin, of a few operations or of a count of them
 	// Of the time that threads had, the share that operations must explain: of writes, between
-	// which a worker does next to nothing, and of others with what may pass between them: checking
+	// which a worker does almost nothing, and of others with what may pass between them: checking
 	// values and making keys.
 	servedMin    = 0.1
 	explainedMin = 0.2

@@ -26,7 +26,7 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 		{"more than there was", timed("update", 1_000_000, 1_200), finding.MarkTimeOver},
 		{"a hundredth", timed("update", 1_000_000, 10), finding.MarkTimeUnder},
 		{"reads, whose values are checked between", timed("read", 1_000_000, 10), ""},
-		{"few, and next to nothing of the time", timed("update", 500, 10), finding.MarkTimeUnder},
+		{"few, and almost nothing of the time", timed("update", 500, 10), finding.MarkTimeUnder},
 	} {
 		c.phase.Machine = &Machine{CPUs: 4}
 		got := c.phase.Marks()
@@ -132,7 +132,7 @@ func TestTimesThatCanNotBe(t *testing.T) {
 	}
 }
 
-// A thread that waits for one of two processors beside 50 others does next to nothing of its time. A report,
+// A thread that waits for one of two processors beside 50 others does almost nothing of its time. A report,
 // which takes each group for a phase of its own, must not blame the worker for it; where processors are
 // free, it must.
 func TestAGroupWaitsForProcessorsThatOthersUse(t *testing.T) {

@@ -46,7 +46,7 @@ func (t *TrialWriter) MetFullDisk() bool {
 // End writes what a full disk had kept back, then digests and trial.json, and closes the trial's
 // files. The result's Plan, and what of samples and log is missing, are filled in. Until trial.json
 // stands there whole, the trial has not ended. An error may also be about the samples or the log
-// alone; trial.json is then there all the same.
+// alone; trial.json is then there anyway.
 func (t *TrialWriter) End(result *Trial) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -35,7 +35,7 @@ type AgentOptions struct {
 	Sockets     bool                      // Unix sockets may be connected to: it was launched beside its conductor
 	Consents    func(*control.Open) error // says why a store is not opened for a conductor; nil: each is
 	Once        bool                      // it ends with its first session
-	Idle        time.Duration             // it ends when it has heard of no conductor for so long; 0: never
+	Idle        time.Duration             // it ends when no conductor has sent anything for so long; 0: never
 	Log         io.Writer
 }
 
@@ -169,7 +169,7 @@ func (s *sitting) serve(ctx context.Context) error {
 			return s.leave(fmt.Errorf("it did not run for %s: its workers were ended", format.Seconds(halted.Seconds())))
 		case welcome:
 			if silent := s.silence(); silent > s.lease {
-				return s.leave(fmt.Errorf("nothing was heard of the conductor for %s: its workers were ended", format.Seconds(silent.Seconds())))
+				return s.leave(fmt.Errorf("the conductor sent nothing for %s: its workers were ended", format.Seconds(silent.Seconds())))
 			}
 			s.guarded().beat(s.lease)
 		case s.Once && time.Since(begun) > joinPatience:

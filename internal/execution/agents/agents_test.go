@@ -183,7 +183,7 @@ func TestTheLease(t *testing.T) {
 		t.Fatalf("workers: %v", processes.Children(t, os.Getpid()))
 	}
 	r.hub.server.Shutdown() // cut off, from the conductor and not from the store
-	if err := <-r.ended; err == nil || !strings.Contains(err.Error(), "nothing was heard") {
+	if err := <-r.ended; err == nil || !strings.Contains(err.Error(), "the conductor sent nothing") {
 		t.Errorf("the agent ended with %v", err)
 	}
 	if left := processes.Children(t, os.Getpid()); len(left) > 0 {
@@ -377,7 +377,7 @@ func TestClockOffset(t *testing.T) {
 // offset is known here to the nanosecond and to the agent's own messages alone else.
 //
 // Fault (agents): an agent's clock is hours away
-// Assay: the start is told to within its stated error
+// Assay: the start is reported to within its stated error
 // With: run.TestAnAgentWhoseClockIsAway, run.TestAgentsInNetworkNamespaces
 func TestTheStartErrorIsTrue(t *testing.T) {
 	const away = 5000 * time.Second

@@ -122,7 +122,7 @@ type Agent struct {
 	bye     *reply
 }
 
-// Gap is a time in which nothing was heard of an agent, on the conductor's CLOCK_MONOTONIC.
+// Gap is a time in which an agent sent nothing, on the conductor's CLOCK_MONOTONIC.
 type Gap struct{ FromNS, ToNS int64 }
 
 // gapNS is how long an agent may be silent without that being noted.
@@ -469,7 +469,7 @@ func (a *Agent) ping() {
 		a.mu.Unlock()
 		a.send(o)
 		if lease := a.hub.Lease; joined && silent > lease+lease/4 {
-			a.lose(fmt.Sprintf("nothing was heard of it for %s, and its lease is over", format.Seconds(silent.Seconds())))
+			a.lose(fmt.Sprintf("it sent nothing for %s, and its lease is over", format.Seconds(silent.Seconds())))
 			return
 		}
 		every := pingEvery
@@ -545,7 +545,7 @@ func (a *Agent) Lost() error {
 	return a.lost
 }
 
-// Gaps returns the times after a moment in which nothing was heard of the agent.
+// Gaps returns the times after a moment in which the agent sent nothing.
 func (a *Agent) Gaps(sinceNS int64) (gaps []Gap) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

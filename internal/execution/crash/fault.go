@@ -28,7 +28,7 @@ const (
 	faultCuts = 4
 	// faultParts is how many phases the single writes are then.
 	faultParts = 25
-	// noSpaceMax bounds the calls that fail for want of room, after which there is room again.
+	// noSpaceMax bounds the calls that fail for lack of room, after which there is room again.
 	noSpaceMax = 20
 	faultTries = 4
 )

@@ -422,7 +422,7 @@ func stopped(t *testing.T, pid int) bool {
 	})
 }
 
-// After the first write-back of a page has failed for want of room, it is written and synced once more, and
+// After the first write-back of a page has failed for lack of room, it is written and synced once more, and
 // that succeeds. xfs, btrfs and ext4 with dioread_lock then have it. ext4 as it is by default (Linux 6.18)
 // has zeros there: it takes the blocks for written, and never says so in the extent. So a store that goes on
 // after ENOSPC loses what it was told is synced, and the rig does not make that up.

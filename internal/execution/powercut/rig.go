@@ -370,7 +370,7 @@ func (r *Rig) Drop(name string) error {
 // closePatience is how long a rig may take to answer once it is to end.
 const closePatience = 2 * time.Second
 
-// EndsWith has a rig that does not end by itself soon after ctx end all the same: it may be stopped, and who
+// EndsWith has a rig that does not end by itself soon after ctx end anyway: it may be stopped, and who
 // asks it, or waits for one of its disks, would wait with it. The rig must then be closed. It returns what
 // is to be called when ctx is none of the rig's any more.
 func (r *Rig) EndsWith(ctx context.Context) (forget func() bool) {

@@ -126,7 +126,7 @@ func agentTries(t *testing.T, places, lasts string, fault func(ended <-chan stru
 	return tries, told.String()
 }
 
-// silentThen holds a trial to have been marked for an agent that was not heard of, with all its
+// silentThen holds a trial to have been marked for an agent that sent nothing, with all its
 // operations counted, and its repetition to have no error.
 func silentThen(t *testing.T, tries []*record.Trial, agent string, least float64) {
 	t.Helper()
@@ -138,7 +138,7 @@ func silentThen(t *testing.T, tries []*record.Trial, agent string, least float64
 	for _, m := range first.Marks {
 		if seconds, _ := m.Params["seconds"].(float64); m.Code == finding.MarkAgentSilent && m.Params["agent"] == agent && seconds >= least {
 			marked = true
-			if text := finding.Text(m.Message); !strings.Contains(text, "nothing was heard of the agent "+agent) {
+			if text := finding.Text(m.Message); !strings.Contains(text, "the agent "+agent+" sent nothing") {
 				t.Errorf("it says %q", text)
 			}
 		}
@@ -287,10 +287,10 @@ func TestAWorkerOfAnAgentThatIsStopped(t *testing.T) {
 	}
 }
 
-// An agent that is stopped for good can't end its workers: its guard does, within its lease. The trial
+// An agent that is stopped permanently can't end its workers: its guard does, within its lease. The trial
 // fails for it and is run again, with a new agent where the run had started it.
 //
-// Fault (agents): an agent is stopped for good
+// Fault (agents): an agent is stopped permanently
 // Assay: its guard ends its workers within its lease; the trial fails and runs again, with a new
 // agent or the same one once it runs on
 // With: agents.TestTheGuard
@@ -316,7 +316,7 @@ func TestAnAgentThatIsStoppedForGood(t *testing.T) {
 				stopped(t, pid)
 			}
 		}, lease)
-		lostThen(t, tries, "local-2", "nothing was heard of it")
+		lostThen(t, tries, "local-2", "it sent nothing")
 		soon(t, "its end", func() bool { return pid != 0 && !host.ProcessAlive(pid) })
 	})
 	t.Run("by hand", func(t *testing.T) {
@@ -328,7 +328,7 @@ func TestAnAgentThatIsStoppedForGood(t *testing.T) {
 			<-ended
 			signal(t, syscall.SIGCONT, pid) // it joins again, by itself
 		}, lease, joinsAt(endpoint))
-		lostThen(t, tries, hostname(t), "nothing was heard of it")
+		lostThen(t, tries, hostname(t), "it sent nothing")
 	})
 }
 
@@ -418,7 +418,7 @@ func TestAnAgentThatIsCutOff(t *testing.T) {
 			<-ended
 			l.Mend()
 		}, func(o *Options) { o.Agents.Lease = testLease })
-		lostThen(t, tries, hostname(t), "nothing was heard of it")
+		lostThen(t, tries, hostname(t), "it sent nothing")
 	})
 }
 

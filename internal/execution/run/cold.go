@@ -15,7 +15,7 @@ func (t *trial) cold() bool {
 }
 
 // dropCache makes a measured phase of a cold experiment begin with none of the store's files in the
-// page cache, and returns what stayed there all the same; nil where nothing was dropped. What the
+// page cache, and returns what stayed there anyway; nil where nothing was dropped. What the
 // store holds in its own process stays: it was opened after the load, and closing it again would
 // lose the traces that its values are checked against.
 func (t *trial) dropCache() (*host.PageCache, error) {

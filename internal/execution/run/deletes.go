@@ -34,7 +34,7 @@ func (p *past) holdDeletes(c *content, file *trace.File, last counters.Sample) (
 	}
 	reached := p.reached.With(trace.Span{Below: c.cell.Records}).With(file.IndexesReached(last.Attempted)...)
 	if reached.End() > answersMax {
-		return problem, true // the tables would take too much memory: what is there at the end is checked all the same
+		return problem, true // the tables would take too much memory: what is there at the end is checked anyway
 	}
 	met, matched := deletedBy(&c.experiment.Values, file, last, reached)
 	var indexes []uint64

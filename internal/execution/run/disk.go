@@ -190,7 +190,7 @@ func vanished(directory string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 }
 
-// refusedForRoom returns what a store said when operations of a phase failed for want of room; "":
+// refusedForRoom returns what a store said when operations of a phase failed for lack of room; "":
 // none did.
 func refusedForRoom(p *record.Phase) string {
 	if i := slices.IndexFunc(p.Messages, func(m record.Message) bool { return saysFull(m.Text) }); i >= 0 {

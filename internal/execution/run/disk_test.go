@@ -73,7 +73,7 @@ func lastEvent(run *record.Run) string { return run.Events[len(run.Events)-1].Ki
 func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
-	// On a full disk pebble goes on trying for as long as it may: in vain, and busily.
+	// On a full disk pebble goes on trying for as long as it may: without success, and busily.
 	withCeiling := func(trials []plan.Trial) []plan.Trial {
 		return slices.DeleteFunc(trials, func(p plan.Trial) bool { return p.Role == plan.AA })
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // notTold is why a store without the ability has no plan.
-const notTold = "not told by the store"
+const notTold = "not reported by the store"
 
 // question is a query of define, found or counted.
 type question struct {

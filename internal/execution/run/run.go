@@ -71,7 +71,7 @@
 //     that the worker tells. Operations that were seen to be done before its start or after its
 //     end mark the trial. Histograms are the worker's word.
 //   - A process that dies does not end the phase of the others, as a client that crashes does not
-//     end those beside it. The trial fails all the same; the final check is made by those that
+//     end those beside it. The trial fails anyway; the final check is made by those that
 //     live, so that what the dead one had acknowledged is looked for.
 //   - Keys on a server that somebody else has started begin with the trial's name, and so do those
 //     of the stores beside it: equal lengths keep the table fair. When a trial ends, however it

@@ -14,7 +14,7 @@ import (
 //
 // Fault (physics): with `latency: sampled`, a worker times all operations, or others than the
 // contract names
-// Assay: marked `counts-disagree`. Stays open: times told too short, since operations outside the
+// Assay: marked `counts-disagree`. Stays open: times reported too short, since operations outside the
 // sample may have taken the rest
 // With: storetest's rule `latency-sampled` (times-unasked)
 func TestSampledTimesAreCounted(t *testing.T) {

@@ -102,7 +102,7 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	}
 }
 
-// A store that is slow, fails now and then, or stands still for a while is not given up.
+// A store that is slow, fails now and then, or pauses for a while is not given up.
 func TestSilence(t *testing.T) {
 	const threads = 4
 	var s silence

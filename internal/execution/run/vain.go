@@ -5,7 +5,7 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// Work that had nothing to do is no work: a delete of what is not there costs next to nothing, and most
+// Work that had nothing to do is no work: a delete of what is not there costs almost nothing, and most
 // stores do not tell it from one that deleted something. So the trace tells, which knows the keys.
 
 // indexSet is a set of indexes, in pages.

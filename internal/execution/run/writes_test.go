@@ -151,7 +151,7 @@ func TestWhoseWritesAreHostWrites(t *testing.T) {
 	}
 }
 
-// A store that writes once nobody waits for it has written all the same.
+// A store that writes once nobody waits for it has written anyway.
 func TestWritesOfTheDrainAreThePhases(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -127,7 +127,7 @@ type Program struct {
 	// root. A program that changes its user itself loses PR_SET_PDEATHSIG, and would outlive a
 	// killed Assay.
 	NotAsRoot []string
-	// MayBeRoot says that it runs as root all the same where there is no such user, or where that
+	// MayBeRoot says that it runs as root anyway where there is no such user, or where that
 	// user has no access to the data, or to the program. Optional: it is not started there.
 	MayBeRoot bool
 

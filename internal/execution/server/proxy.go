@@ -29,7 +29,7 @@ type Proxy struct {
 }
 
 // NewProxy listens at a port of its own beside the server's address. That of a Unix socket listens at one of
-// TCP all the same: what it delays, narrows and resets are connections of a network.
+// TCP anyway: what it delays, narrows and resets are connections of a network.
 func NewProxy(server string) (*Proxy, error) {
 	host := Host
 	if store.Network(server) == "tcp" {

@@ -42,7 +42,7 @@ type Fitted struct {
 	Outliers int
 }
 
-// Resolution is how far apart, relatively, capacities of trials must be to be told apart by a search whose
+// Resolution is how far apart, relatively, capacities of trials must be to be distinguished by a search whose
 // steps see few slow operations: by what is seen of noise alone, intervals would be too narrow.
 const Resolution = 0.02
 

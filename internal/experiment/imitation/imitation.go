@@ -48,7 +48,7 @@ const (
 	// unevenMin is the variation of the rate, its standard deviation over its mean, above which it is told
 	// in steps.
 	unevenMin = 0.2
-	thetaMin  = 0.05 // below it keys are as good as equally likely
+	thetaMin  = 0.05 // below it keys are nearly equally likely
 )
 
 // imitate makes an experiment of what a profile says, and holds it against the first requests.

@@ -114,7 +114,7 @@ func (k KeyShape) BytesMax() int {
 	return len(k.Prefix) + max(20, k.Digits) + len(k.Suffix)
 }
 
-// BytesMin returns a length that no key falls short of.
+// BytesMin returns a length that every key has at least.
 func (k KeyShape) BytesMin() int {
 	switch {
 	case len(k.Lengths) > 0:

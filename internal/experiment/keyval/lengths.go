@@ -194,7 +194,7 @@ func (k *KeyShape) Lay(lengths []LengthOf, least, beyond int) (floor int, more u
 // beyondLeast is how many keys beyond all others a shape has at least.
 const beyondLeast = 100_000_000
 
-// tellsApart reports whether keys can be told apart if none is shorter than a floor.
+// tellsApart reports whether keys can be distinguished if none is shorter than a floor.
 func (k *KeyShape) tellsApart(lengths []LengthOf, floor int) bool {
 	if k.Scatter && floor-len(k.Prefix) < 8 {
 		return false

@@ -203,7 +203,7 @@ type WorkFile struct {
 	Threads    *ClientsForm       `yaml:"threads" jsonschema_description:"Its threads, or {processes: N}, or a list of steps such as {at: 8, for: 10s}, one after the other. Default: those of the cell."`
 	Think      *ThinkForm         `yaml:"think" jsonschema_description:"Closed load: for how long each thread pauses before each operation: a duration, or {exponential: 10ms}, as independent users think. Default: not at all."`
 	TTL        *TTLForm           `yaml:"ttl" jsonschema_description:"After what time the store is to remove the values that inserts, updates and upserts write, of stores that do so by themselves: a duration, or a mixture such as [{after: 30s, weight: 90}, {after: none, weight: 10}]. Default: never."`
-	Milestones *Count             `yaml:"milestones" jsonschema_description:"Say when each thread had done each so many operations. Default: it is not told."`
+	Milestones *Count             `yaml:"milestones" jsonschema_description:"Report when each thread had done each so many operations. Default: it is not reported."`
 }
 
 // GroupFile is a group of clients: one of several that work in a phase at the same time.

@@ -102,7 +102,7 @@ func (r workResolver) groupsTogether(p *experiment.Phase) *Error {
 				adds = j
 			}
 			if requests >= 0 && adds >= 0 {
-				return r.fail(r.in("groups", fmt.Sprint(adds), "request"), "the groups %s and %s both have requests: it could not be told whose items were lost",
+				return r.fail(r.in("groups", fmt.Sprint(adds), "request"), "the groups %s and %s both have requests: whose items were lost would be unknown",
 					p.Groups[requests].Name, g.Name).hint("leave adds out, or put the two groups in phases of their own")
 			}
 			requests = j

@@ -45,7 +45,7 @@ type KeyLength struct {
 	Keys  []uint64 `json:"keys"`
 }
 
-// KeyLengthsMax is how many lengths of keys are told apart.
+// KeyLengthsMax is how many lengths of keys are distinguished.
 const KeyLengthsMax = 255
 
 // countsMax bounds the intervals of a summary.

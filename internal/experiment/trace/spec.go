@@ -129,7 +129,7 @@ const (
 	DefaultEntriesMax    = 1 << 27 // 1 GiB
 
 	// entriesASecond is what a lap has for each second of a phase: several times what servers do, and so
-	// much that a store which laps does not know it by heart. entriesLeast is what it has at least.
+	// much that a store which laps has not learnt it. entriesLeast is what it has at least.
 	entriesASecond = 1 << 19
 	entriesLeast   = 1 << 18
 )

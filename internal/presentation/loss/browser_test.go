@@ -46,7 +46,7 @@ func TestPictureInABrowser(t *testing.T) {
 	if bbolt.Width < 1 || bbolt.X >= redis.X || redis.X >= goleveldb.X || bbolt.Y <= redis.Y || redis.Y <= goleveldb.Y {
 		t.Errorf("the points stand at %+v", seen)
 	}
-	// 49 ms, and below it 43 ms: no interval ends at the edge for want of room.
+	// 49 ms, and below it 43 ms: no interval ends at the edge for lack of room.
 	ends := chromium.JS[[]float64](p, `[...document.querySelectorAll("svg line.interval")].map((e) => e.getBoundingClientRect().bottom)`)
 	if len(ends) != 2 || ends[1] <= ends[0] {
 		t.Errorf("the intervals end at %v", ends)

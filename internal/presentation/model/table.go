@@ -90,7 +90,7 @@ type Row struct {
 	Ranking
 	Reasons []finding.Message `json:"reasons,omitempty"` // why it has no rank
 	How     string            `json:"how,omitempty"`     // how the store reaches the class, in the driver's words
-	Marked  bool              `json:"marked,omitempty"`  // its figures are of marked trials, for want of others
+	Marked  bool              `json:"marked,omitempty"`  // its figures are of marked trials, for lack of others
 
 	Figures
 	Latencies        // of all kinds of operation together

@@ -8,7 +8,7 @@ import (
 	"assay/internal/evidence/record"
 )
 
-// The soonest comes first; a store whose rate was not back in most blocks is told apart, and one that
+// The soonest comes first; a store whose rate was not back in most blocks is listed separately, and one that
 // did not have the fault (its phase ended first) not at all.
 func TestRecoveryOf(t *testing.T) {
 	kill := func(at, recovered float64) facts.Recovery {

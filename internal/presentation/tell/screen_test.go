@@ -368,8 +368,8 @@ func TestAStoreThatRefusedSaysWhyOnTheFirstScreen(t *testing.T) {
 	}
 }
 
-// Where several stores lead all others and are not told from each other, that is clear, and by how much. A
-// field of equals, and a chain in which each is near the next, have no leaders.
+// Where several stores lead all others and are not significantly different from each other, that is clear,
+// and by how much. A field of equals, and a chain in which each is near the next, have no leaders.
 func TestSummary_says_which_group_leads(t *testing.T) {
 	group := func(arms ...recordtest.Arm) *finding.Message {
 		for _, m := range resulttest.ResultOf(t, resulttest.RaceOf(5, arms...)).Summary.Clear {

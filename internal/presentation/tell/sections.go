@@ -301,7 +301,7 @@ func changesOf(here, class []*facts.Table) (changes []finding.Message) {
 	for _, shown := range here {
 		closed = closed || !shown.Open
 		var leaders []finding.Message
-		names := map[string]bool{} // "": in the shown cell nothing is known to be fastest
+		names := map[string]bool{} // "": in the shown cell no store is known to be the fastest
 		for _, t := range class {
 			if t.Phase != shown.Phase || t.Measured() == 0 {
 				continue

@@ -46,7 +46,7 @@ type Arm struct {
 	Noise         float64                      // standard deviation of the log of a second's rate
 	BlockNoise    float64                      // and of a trial's
 	WarmupSeconds int                          // the rate climbs from 0.4 of its level during so many seconds
-	StallAt       int                          // for three seconds from here, next to nothing is done
+	StallAt       int                          // for three seconds from here, almost nothing is done
 	CliffAt       int                          // from here on, the put rate is CliffTo of what it was
 	CliffTo       float64
 	DiskFactor    float64 // disk bytes ÷ logical bytes
