@@ -19,136 +19,137 @@ type Description struct {
 	Version string `json:"version"` // the library's version; the worker fills it in from build info when empty
 	Licence string `json:"licence"` // SPDX identifier
 
+	// Where the store lives: embedded, memory, server, none.
 	Kind Kind `json:"kind"`
 
-	// Durability lists the classes that the driver can open the store in, weakest first, and how
-	// each is reached, in the library's words. The first is the one that bulk loads use.
+	// The classes that the driver can open the store in, weakest first, and how each is reached, in the
+	// library's words. The first is the one that bulk loads use.
 	Durability []DurabilityClaim `json:"durability"`
 
-	// ServerSetsClass: the settings that a server runs with decide which of the classes it can be
+	// The settings that a server runs with decide which of the classes it can be
 	// opened in; any other is refused. Loads are then done in the class that is measured, so that
 	// records of one class need not be there in another.
 	ServerSetsClass bool `json:"server_sets_class,omitempty"`
 
+	// Settings of the store that an experiment may change.
 	Options []Option `json:"options,omitempty"`
 
-	// HandlesShareable: one handle may be used by many threads at once.
+	// One handle may be used by many threads at once.
 	HandlesShareable bool `json:"handles_shareable"`
-	// HandlesMax is how many handles may be open at once; 0: no limit but memory.
+	// How many handles may be open at once; 0: no limit but memory.
 	HandlesMax int `json:"handles_max,omitempty"`
 
-	// Processes: several processes may have the store open at once, and each sees what the others have
+	// Several processes may have the store open at once, and each sees what the others have
 	// written. A worker claims it for its servers' drivers, if it can do a part of a trace: section 4.1
 	// of docs/worker-contract.md.
 	Processes bool `json:"processes,omitempty"`
 	Hosted
 
-	// UnixSockets: [Config].Endpoints may be absolute paths of Unix sockets.
+	// An endpoint may be the absolute path of a Unix socket in place of host:port. Absent: it is refused.
 	UnixSockets bool `json:"unix_sockets,omitempty"`
 
-	// ConnectionsOwn is how many connections to each of its servers an open store holds beside those
+	// How many connections to each of its servers an open store holds beside those
 	// of its handles: for looking at the server, for example.
 	ConnectionsOwn int `json:"connections_own,omitempty"`
-	// ConnectionsEach is how many connections to each server a handle holds; 0: one.
+	// How many connections to each server a handle holds; 0: one.
 	ConnectionsEach int `json:"connections_each,omitempty"`
-	// HandlePools: a handle that several threads share holds one connection more for each further one.
+	// A handle that several threads share holds one connection more for each further one.
 	HandlePools bool `json:"handle_pools,omitempty"`
 
-	// ConnectionsOption is the option, an Int, that ConnectionsEach follows where it is above 0: the
-	// maximum of a client's own pool. "": none does.
+	// The option, an int, that connections_each follows where it is above 0: the maximum of a client's own
+	// pool. "": none does.
 	ConnectionsOption string `json:"connections_option,omitempty"`
 
 	KeyBytesMin   int `json:"key_bytes_min,omitempty"`   // 0: the empty key is a key
 	KeyBytesMax   int `json:"key_bytes_max,omitempty"`   // 0: no limit but memory
 	ValueBytesMin int `json:"value_bytes_min,omitempty"` // 0: the empty value is a value
-	ValueBytesMax int `json:"value_bytes_max,omitempty"`
-	// ValueBytesOption is the option, an Int or Bytes, that ValueBytesMax follows, which is then
-	// its default: records of one width, for example. "": none does. It may be a Choice, of which
-	// some have a limit of their own, by ValueBytesChoices: a protocol, for example.
-	ValueBytesOption  string         `json:"value_bytes_option,omitempty"`
+	ValueBytesMax int `json:"value_bytes_max,omitempty"` // 0: no limit but memory
+	// The option, an int or bytes, that value_bytes_max follows, which is then its default: records of one
+	// width, for example. "": none does. It may be a choice, of which some have a limit of their own: a
+	// protocol, for example.
+	ValueBytesOption string `json:"value_bytes_option,omitempty"`
+	// Of an option of type choice: the limits of those choices that have another one.
 	ValueBytesChoices map[string]int `json:"value_bytes_choices,omitempty"`
-	// KeyText: keys must be printable ASCII without spaces, as in memcached's protocol; binary keys
+	// Keys must be printable ASCII without spaces, as in memcached's protocol; binary keys
 	// are out.
 	KeyText bool `json:"key_text,omitempty"`
-	// KeyPattern is a regular expression, of RE2, that the whole of a key matches where it is not any
+	// A regular expression, of RE2, that the whole of a key matches where it is not any
 	// text: of the tokens of a subject, for example. "": there is none.
 	KeyPattern string `json:"key_pattern,omitempty"`
-	// KeyNumbers: keys are positions in an array, which is as long as the largest of them asks for:
+	// Keys are positions in an array, which is as long as the largest of them asks for:
 	// they must be binary and unscattered, counted from 0 on.
 	KeyNumbers bool `json:"key_numbers,omitempty"`
 
-	// FixedDiskBytes is about what an embedded store sets aside on disk from its first write on,
+	// About what an embedded store sets aside on disk from its first write on,
 	// with default options and however small its data: logs that it lays out in advance, empty
 	// files. As measured; 0: not known. The estimate of a trial's disk adds it.
 	FixedDiskBytes int64 `json:"fixed_disk_bytes,omitempty"`
 
-	// BatchAtomic: others see all of a batch or nothing of it. BatchMax: records in one; 0: no
-	// limit but memory.
+	// Others see all of a batch or nothing of it.
 	BatchAtomic bool `json:"batch_atomic,omitempty"`
-	BatchMax    int  `json:"batch_max,omitempty"`
-	// BatchBytesMax: bytes in one batch, of which each record takes its key, its value and
-	// [BatchRecordBytes]; 0: no limit but memory.
+	BatchMax    int  `json:"batch_max,omitempty"` // records in one batch; 0: no limit but memory
+	// Bytes in one batch, of which each record takes its key, its value and 128 ([BatchRecordBytes]): loads
+	// go in smaller batches, and measured batches above it are refused. 0: no limit but memory.
 	BatchBytesMax int64 `json:"batch_bytes_max,omitempty"`
-	// BatchBytesOption is the option, of type Bytes, that BatchBytesMax is in proportion to: it is
-	// that of the option's default. "": none is.
+	// The option, of type bytes, that batch_bytes_max is in proportion to: it is then that of the option's
+	// default. "": none is.
 	BatchBytesOption string `json:"batch_bytes_option,omitempty"`
 
-	// MultiGetMax: keys in one [MultiGetter] call; 0: no limit but memory.
+	// Keys in one multi_read; 0: no limit but memory.
 	MultiGetMax int `json:"multi_get_max,omitempty"`
 
-	// AppendMakes: [Appender] stores the part where there is no value, and otherwise does nothing then.
+	// An append makes a record of its part where there is none. Absent: it does nothing then.
 	AppendMakes bool `json:"append_makes,omitempty"`
 
-	// TokenIndexes: a text column may have an index of kind [TokenIndex]; otherwise Define refuses it.
+	// A text column may have an index of kind token. Absent: define refuses it.
 	TokenIndexes bool `json:"token_indexes,omitempty"`
 
-	// WriteConflicts: a get, a scan, a put, a delete or a batch may end in [ErrConflict] where
+	// A get, a scan, a put, a delete or a batch may end in [ErrConflict] where
 	// other threads write neighbouring records at the same time (a deadlock's victim, for example).
 	// A write was then not done, and the driver does not try again. Without the claim none of them
 	// ends so.
 	WriteConflicts bool `json:"write_conflicts,omitempty"`
 
-	// Eventual: a read may return an older value than the newest acknowledged one, as of a replica
+	// A read may return an older value than the newest acknowledged one, as of a replica
 	// or a weak consistency level. Stale reads are then measured and reported, and no fault.
 	Eventual bool `json:"eventual,omitempty"`
-	// EventualWithinNS is for how long at most, in ns, if it is Eventual: from then on a read returns what
-	// was acknowledged. 0: there is no such promise.
+	// For how long at most, in ns, if it is eventual: from then on a read returns what was acknowledged, and
+	// the final check waits so long. 0: there is no such promise.
 	EventualWithinNS int64 `json:"eventual_within_ns,omitempty"`
 
-	// Expiry is how a store keeps the times of [Expirer]; nil: it has none.
+	// How the store keeps TTLs. Nil: it has none.
 	Expiry *Expiry `json:"expiry,omitempty"`
 
-	// IndexesIdle: the store keeps the indexes that it is asked for, and finds no record by them. It
+	// The store keeps the indexes that it is asked for, and finds no record by them. It
 	// says so of every query.
 	IndexesIdle bool `json:"indexes_idle,omitempty"`
 
-	// Variants are choices of options with which the description differs.
+	// Choices of options with which the description differs.
 	Variants []Variant `json:"variants,omitempty"`
 
-	// Abilities is Probe((*yourStore)(nil), (*yourHandle)(nil)): types tell abilities, so that no
-	// store need be open.
+	// What an open store can do. In Go it is what [Probe] tells of the types of the store and its handle,
+	// so that no store need be open.
 	Abilities Abilities `json:"abilities"`
 
-	// Note warns of what a user must know before trusting a figure of this store; "" if there is
+	// A warning of what a user must know before trusting a figure of this store; "" if there is
 	// nothing.
 	Note string `json:"note,omitempty"`
 }
 
 // Hosted is what the worker that hosts a driver says of itself beside it: drivers leave it as it is.
 type Hosted struct {
-	// HandleTimes: the worker tells how long each take of a handle took, as a histogram: section 3.2
+	// The worker tells how long each take of a handle took, as a histogram: section 3.2
 	// of docs/worker-contract.md.
 	HandleTimes bool `json:"handle_times,omitempty"`
-	// LatencySampled: the worker can time one operation in so many.
+	// The worker can time one operation in so many (section 3.3).
 	LatencySampled bool `json:"latency_sampled,omitempty"`
-	// Fills: the worker's reads can put a value where they find none.
+	// The worker does read_or_fill (section 2.4): its reads can put a value where they find none.
 	Fills bool `json:"fills,omitempty"`
-	// KeyLengths: the worker can make keys of several lengths.
+	// The worker can make keys of several lengths (section 1.2).
 	KeyLengths bool `json:"key_lengths,omitempty"`
-	// Pauses: the worker's threads can pause before their operations.
+	// The worker's threads can pause before their operations (section 2.2).
 	Pauses bool `json:"pauses,omitempty"`
-	// FindsRecorded: the worker can record what a scan, query or count found, with how far each thread
-	// was.
+	// The worker can record what a scan, query or count found, with how far each thread was (section 3.5).
 	FindsRecorded bool `json:"finds_recorded,omitempty"`
 }
 
@@ -174,12 +175,13 @@ func Network(endpoint string) string {
 // DurabilityClaim is one class and the settings that reach it. It is claimed until a power-cut rig
 // has measured it.
 type DurabilityClaim struct {
+	// D0, D1, D2, D3 or D4; a D2's window comes apart, in loss_window_ns of open.
 	Class Durability `json:"class"`
 	How   string     `json:"how"` // "Options.NoSync = true"
 }
 
-// Expiry is how exactly a store keeps the time that a value is to live. Before the time less EarlyNS a
-// value that is gone is a loss; after the time and LateNS one that is there is late.
+// Expiry is how exactly a store keeps the time that a value is to live. Before the time less early_ns a
+// value that is gone is a loss; after the time and late_ns one that is there is late.
 type Expiry struct {
 	UnitNS  int64 `json:"unit_ns"`            // times are multiples of it
 	LeastNS int64 `json:"least_ns,omitempty"` // the shortest time; 0: one unit
@@ -202,39 +204,46 @@ func (x *Expiry) Refuse(ttl time.Duration) string {
 	return ""
 }
 
-// Variant is what a description says with one choice of an option, of type Choice, where that is
-// something else: another protocol, for example.
+// Variant is what a description says with one choice of an option, of type choice, where that is
+// something else: another protocol, for example. What is true or above 0 stands in place of the rest.
 type Variant struct {
-	Option      string `json:"option"`
-	Choice      string `json:"choice"`
-	KeyText     bool   `json:"key_text,omitempty"`
-	KeyBytesMax int    `json:"key_bytes_max,omitempty"` // 0: as without it
-	Eventual    bool   `json:"eventual,omitempty"`
-	NoMultiGet  bool   `json:"no_multi_get,omitempty"` // its handles are no [MultiGetter]
+	Option      string `json:"option"`                  // its name
+	Choice      string `json:"choice"`                  // its value
+	KeyText     bool   `json:"key_text,omitempty"`      // as of the description
+	KeyBytesMax int    `json:"key_bytes_max,omitempty"` // as of the description; 0: as without it
+	Eventual    bool   `json:"eventual,omitempty"`      // as of the description
+	// It takes the ability multi_get away: its handles are no [MultiGetter].
+	NoMultiGet bool `json:"no_multi_get,omitempty"`
 }
 
 // Abilities are what an open store can do beyond get, put and delete.
 type Abilities struct {
-	Batch          bool `json:"batch"`
-	Scan           bool `json:"scan"`
-	Add            bool `json:"add"`
+	Batch bool `json:"batch"` // writes several records as one operation
+	Scan  bool `json:"scan"`  // walks the keys in order
+	Add   bool `json:"add"`   // stores a value only where none is, in one step of the store's own
+	// Replaces a value only where it is still the old one, in one step of the store's own.
 	CompareAndSwap bool `json:"compare_and_swap"`
-	Sync           bool `json:"sync"`
-	Inspect        bool `json:"inspect"`
-	Records        bool `json:"records,omitempty"`
-	Query          bool `json:"query,omitempty"`
-	Count          bool `json:"count,omitempty"`
-	Modify         bool `json:"modify,omitempty"`
-	DeleteQuery    bool `json:"delete_query,omitempty"`
-	Explain        bool `json:"explain,omitempty"`
-	Increment      bool `json:"increment,omitempty"`
-	Async          bool `json:"async,omitempty"`
-	DeletePrefix   bool `json:"delete_prefix,omitempty"`
-	Expire         bool `json:"expire,omitempty"`
-	MultiGet       bool `json:"multi_get,omitempty"`
-	Touch          bool `json:"touch,omitempty"`
-	Append         bool `json:"append,omitempty"`
-	GetAndSet      bool `json:"get_and_set,omitempty"`
+	Sync           bool `json:"sync"`              // can be told to make everything acknowledged durable
+	Inspect        bool `json:"inspect"`           // tells its own counters
+	Records        bool `json:"records,omitempty"` // keeps columns as such
+	Query          bool `json:"query,omitempty"`   // finds records by a column
+	Count          bool `json:"count,omitempty"`   // counts what a query would find
+	// Updates some columns of a record in one step of the store's own.
+	Modify      bool `json:"modify,omitempty"`
+	DeleteQuery bool `json:"delete_query,omitempty"` // deletes what a query finds
+	Explain     bool `json:"explain,omitempty"`      // tells how it answers a query
+	// Adds to a column of a record in one step of the store's own.
+	Increment bool `json:"increment,omitempty"`
+	// One thread can drive many connections: `handles: async(N)`.
+	Async bool `json:"async,omitempty"`
+	// Deletes records by the begin of their keys, many in one call.
+	DeletePrefix bool `json:"delete_prefix,omitempty"`
+	Expire       bool `json:"expire,omitempty"`    // removes a value by itself after a time
+	MultiGet     bool `json:"multi_get,omitempty"` // reads several records in one call
+	Touch        bool `json:"touch,omitempty"`     // gives a record another TTL, in one step of the store's own
+	Append       bool `json:"append,omitempty"`    // adds to a value, in one step of the store's own
+	// Replaces a value and returns the old one, in one step of the store's own.
+	GetAndSet bool `json:"get_and_set,omitempty"`
 }
 
 // List returns the names of the abilities that are there.
@@ -286,12 +295,14 @@ func Probe(s Store, h Handle) Abilities {
 
 // Option is one setting of a store that an experiment may change.
 type Option struct {
-	Name    string     `json:"name"` // lower_case, ends in its unit: "cache_bytes"
-	Type    OptionType `json:"type"`
-	Default string     `json:"default"` // as text; "" with Type String means unset; what the library's own default is, unless Help says otherwise
-	Help    string     `json:"help"`
-	Choices []string   `json:"choices,omitempty"` // for Type Choice
-	// Tune is which values `assay tune` may try: "log 8MiB 1GiB", "linear 1 16" or "list none snappy". "":
+	Name string `json:"name"` // lower_case, ends in its unit: "cache_bytes"
+	// bool, int, bytes, duration, choice or string.
+	Type OptionType `json:"type"`
+	// As text: what the library's own default is, unless the help says otherwise. "" of a string: unset.
+	Default string   `json:"default"`
+	Help    string   `json:"help"`              // what it does, for people
+	Choices []string `json:"choices,omitempty"` // of type choice
+	// Which values `assay tune` may try: "log 8MiB 1GiB", "linear 1 16" or "list none snappy". "":
 	// the option is not tuned. An option that changes what an acknowledged write survives never is.
 	Tune string `json:"tune,omitempty"`
 }

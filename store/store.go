@@ -221,10 +221,9 @@ const RoomStat = "room_bytes"
 
 // Left is a state of a server that outlasts the work which led to it.
 type Left struct {
-	// State is what it is, with what it means for others: "alarm NOSPACE is raised: all writes are
-	// refused".
+	// What it is, with what it means for others: "alarm NOSPACE is raised: all writes are refused".
 	State string `json:"state"`
-	// Undo are the commands that undo it, in order.
+	// The commands that undo it, in order.
 	Undo []string `json:"undo,omitempty"`
 }
 
@@ -245,15 +244,15 @@ type DurabilityTeller interface {
 
 // DurabilityEvidence is what a server says of its durability at one moment.
 type DurabilityEvidence struct {
-	// Broken says which of the server's settings does not give the class any more; "": all do.
+	// Which of the server's settings does not give the class any more; "": all do.
 	Broken string `json:"broken,omitempty"`
-	// Syncs is how often the server synced what acknowledged writes wait for, since its start, by
-	// the counter that it calls Counter; nil where it has none.
+	// How often the server synced what acknowledged writes wait for, since its start. Nil: it does not count
+	// them.
 	Syncs   *uint64 `json:"syncs,omitempty"`
-	Counter string  `json:"counter,omitempty"`
-	// Unknown says why the server could not be asked; "": it was.
+	Counter string  `json:"counter,omitempty"` // the server's name for that count
+	// Why the server could not be asked; "": it was.
 	Unknown string `json:"unknown,omitempty"`
-	// Lag is how old the counter may be: some servers add up what their sessions did now and then.
+	// How old the count may be: some servers add up what their sessions did now and then.
 	Lag time.Duration `json:"lag_ns,omitempty"`
 }
 

@@ -39,7 +39,7 @@ type planned struct {
 	Estimate   plannedNeed            `json:"estimate"`
 	Notes      []string               `json:"notes,omitempty"`
 	Warnings   []string               `json:"warnings,omitempty"`
-	Experiment *experiment.Experiment `json:"experiment" jsonschema_description:"every default written out: experiment.json of docs/run-directory.md"`
+	Experiment *experiment.Experiment `json:"experiment" jsonschema_description:"every default written out, as in experiment.json of a run directory"`
 }
 
 // setting is a parameter and its values, one for each cell that has another.
@@ -91,7 +91,7 @@ type plannedNeed struct {
 // diagnosed is what assay doctor --json prints.
 type diagnosed struct {
 	Version     int               `json:"version"`
-	Environment host.Environment  `json:"environment" jsonschema_description:"as in environment.json of docs/run-directory.md"`
+	Environment host.Environment  `json:"environment" jsonschema_description:"as in environment.json of a run directory"`
 	Clock       string            `json:"clock"`
 	OthersShare *float64          `json:"others_cpu_share" jsonschema_description:"of the CPU time, that other processes use now; null: not measured"`
 	Abilities   []diagnosedAble   `json:"abilities"`

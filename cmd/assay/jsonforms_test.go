@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,7 +10,9 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
 	"assay/internal/experiment"
+	"assay/internal/testkit/forms"
 	"assay/internal/testkit/golden"
 )
 
@@ -27,62 +27,25 @@ type allForms struct {
 	Tune     tuned      `json:"tune"`
 }
 
-func formsSchema(t *testing.T) []byte {
-	t.Helper()
-	elsewhere := map[reflect.Type]string{
-		reflect.TypeFor[experiment.Experiment](): "experiment.json of docs/run-directory.md",
-		reflect.TypeFor[finding.Finding]():       "a finding, as in docs/result.schema.json",
-		reflect.TypeFor[finding.Message]():       "a message, as in docs/result.schema.json",
-	}
-	reflector := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true,
-		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			if where := elsewhere[t]; where != "" {
-				return &jsonschema.Schema{Type: "object", Description: where}
-			}
-			return nil
-		}}
-	schema := reflector.Reflect(&allForms{})
-	schema.Title = "What commands of Assay print as JSON: each property is the form of one command"
-	schema.Required = nil
-	for _, definition := range schema.Definitions {
-		orNull(definition)
-	}
-	text, err := json.MarshalIndent(schema, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(text, '\n')
-}
-
-// orNull lets fields that are absent in Go be null: lists and maps without members, and numbers
-// that were not measured.
-func orNull(s *jsonschema.Schema) {
-	if s.Properties == nil {
-		return
-	}
-	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		if f := pair.Value; f.Type == "array" || f.Type == "number" || f.Type == "object" {
-			pair.Value = &jsonschema.Schema{OneOf: []*jsonschema.Schema{f, {Type: "null"}}}
-		}
+func formsOfCommands() forms.Form {
+	return forms.Form{
+		Root: &allForms{}, Parts: true,
+		Title: "What commands of Assay print as JSON: each property is the form of one command",
+		Own: map[reflect.Type]*jsonschema.Schema{
+			reflect.TypeFor[experiment.Experiment](): forms.Described("object", "Experiment of docs/run-directory.schema.json"),
+			reflect.TypeFor[host.Environment]():      forms.Described("object", "Environment of docs/run-directory.schema.json"),
+			reflect.TypeFor[finding.Finding]():       forms.Described("object", "a finding, as in docs/result.schema.json"),
+			reflect.TypeFor[finding.Message]():       forms.Described("object", "a message, as in docs/result.schema.json"),
+		},
+		Sources: []string{"cmd/assay", "internal/analysis", "internal/experiment"},
 	}
 }
 
 func TestJSONForms(t *testing.T) {
 	t.Parallel()
-	text := formsSchema(t)
+	text := formsOfCommands().Schema(t)
 	golden.Check(t, "../../../docs/commands.schema.json", string(text))
-	document, err := validator.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := validator.NewCompiler()
-	if err := compiler.AddResource("commands.json", document); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("commands.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := forms.Compile(t, text)
 	rates := "time_s,rate\n"
 	for second := range 60 {
 		rates += fmt.Sprintf("%d,1000\n", second+1)

@@ -1,6 +1,7 @@
 // Package testkit is the floor that only tests, and programs for them, import.
 //
 //	golden          compares with files that -update writes
+//	forms           makes the JSON Schemas of docs/ from types and their comments
 //	hostile         puts attacks where results have texts
 //	recordtest      makes run directories with known truth
 //	resulttest      reports such runs, for the tests of analysis and presentation

@@ -42,7 +42,7 @@ func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("the header has no struct assay_description")
 	}
-	contract := read(t, "../../docs/worker-contract.md")
+	contract := read(t, "../../docs/worker-contract.schema.json")
 	inC := map[string]bool{}
 	for _, name := range regexp.MustCompile(`(?m)^    .*?(\w+);`).FindAllStringSubmatch(declared, -1) {
 		inC[name[1]] = true
@@ -52,7 +52,7 @@ func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 		if field.Anonymous {
 			continue // its fields follow
 		}
-		if !strings.Contains(contract, "`"+name+"`") {
+		if !strings.Contains(contract, `"`+name+`": {`) {
 			t.Errorf("the contract does not name %s", name)
 		}
 		if byFunctions := name == "version" || name == "abilities"; inC[name] == (byFunctions || notInC[name]) {

@@ -1,7 +1,7 @@
 package finding
 
 // What a trial is marked for. Package run makes marks while it conducts a trial;
-// docs/run-directory.md lists the codes. Each belongs to a fault, which is the finding that it
+// docs/run-directory/marks.csv lists the codes. Each belongs to a fault, which is the finding that it
 // makes.
 const (
 	MarkFailed     Code = "errors operations"                  // in an error or a timeout
@@ -38,7 +38,7 @@ const (
 	MarkOrder        Code = "counts-disagree order"        // queries found other records than those that their order puts first
 	MarkMoreCounts   Code = "counts-disagree more"         // that disagree as well
 	MarkTimeOver     Code = "counts-disagree time-over"    // operations took longer than the threads had
-	MarkTimeUnder    Code = "counts-disagree time-under"   // operations took next to nothing of the time
+	MarkTimeUnder    Code = "counts-disagree time-under"   // operations took almost nothing of the time
 
 	MarkDrift     Code = "machine-disturbed clock-drift"
 	MarkBeganLate Code = "machine-disturbed clock-began-late"  // the phase, after operations of it were done

@@ -8,9 +8,9 @@ import (
 // Fills are the reads of a sample of keys that found nothing and put a value: how many clients at a time
 // did so for one key.
 type Fills struct {
-	Fills  uint64 `json:"fills"`
+	Fills  uint64 `json:"fills"`        // how many there were
 	Beside uint64 `json:"beside"`       // that began while another one of the same key was under way
-	Most   uint64 `json:"most_at_once"` // of one key
+	Most   uint64 `json:"most_at_once"` // the most of one key that were under way at once
 }
 
 // Fills returns what the sample shows of them; nil: none was filled.

@@ -33,15 +33,15 @@ type Known struct {
 	Process []int
 }
 
-// Result is what the finds of a phase showed.
+// Result is what the scans, queries and counts of a phase showed: docs/consistency.md.
 type Result struct {
 	Finds     uint64 `json:"finds"`                // that were judged
 	NotJudged uint64 `json:"not_judged,omitempty"` // failed, or too much to look at
 	Owed      uint64 `json:"owed"`                 // records that they had to give or count
-	Missing   uint64 `json:"missing,omitempty"`    // of Owed
-	MissingIn uint64 `json:"missing_in,omitempty"` // finds
-	Beyond    uint64 `json:"beyond,omitempty"`     // records that they gave or counted and that were not there
-	BeyondIn  uint64 `json:"beyond_in,omitempty"`  // finds
+	Missing   uint64 `json:"missing,omitempty"`    // of the owed ones, those that they did not give or count
+	MissingIn uint64 `json:"missing_in,omitempty"` // in how many finds records were missing
+	Beyond    uint64 `json:"beyond,omitempty"`     // records that they gave or counted, and that were not there
+	BeyondIn  uint64 `json:"beyond_in,omitempty"`  // in how many finds there were such records
 }
 
 // find is a recorded find with what its trace says of it.

@@ -46,34 +46,40 @@ type Consistency struct {
 	Keys   int    `json:"keys"`   // with at least one operation
 	Reads  uint64 `json:"reads"`  // that returned a version, or found nothing
 	Writes uint64 `json:"writes"` // that were acknowledged
-	// Covered are acknowledged writes that a later read of the sample would have shown to be lost.
+	// Acknowledged writes that a later read of the sample would have shown to be lost.
 	Covered uint64 `json:"writes_covered"`
 
-	Stale     uint64 `json:"stale_reads"`
-	LateP50NS int64  `json:"stale_p50_ns,omitempty"` // after the overwrite was acknowledged
-	LateMaxNS int64  `json:"stale_max_ns,omitempty"`
-	// Staleness is told of stores that may answer with an older value.
+	Stale uint64 `json:"stale_reads"` // reads that returned an overwritten value
+	// The median time from when the overwriting was acknowledged until such a read.
+	LateP50NS int64 `json:"stale_p50_ns,omitempty"`
+	LateMaxNS int64 `json:"stale_max_ns,omitempty"` // the longest such time
+	// Of a store with `eventual`, which may answer with an older value: how old values were.
 	Staleness *Staleness `json:"staleness,omitempty"`
 
-	LostUpdates uint64 `json:"lost_updates"`        // conditional writes that succeeded on a version another had replaced
-	Vanished    uint64 `json:"reads_of_nothing"`    // reads that found nothing after an acknowledged write, with no delete
-	Ghosts      uint64 `json:"reads_of_no_write"`   // of a version before its write began, or that no thread wrote
-	FailedReads uint64 `json:"reads_of_failed"`     // of a write that the store had answered with an error
-	CameLater   uint64 `json:"timeouts_came_later"` // writes that timed out and took effect after that
+	// Conditional writes that succeeded on a version that another had replaced.
+	LostUpdates uint64 `json:"lost_updates"`
+	// Reads that found nothing after an acknowledged write, with no delete.
+	Vanished uint64 `json:"reads_of_nothing"`
+	// Reads of a version before its write began, or that no thread wrote.
+	Ghosts uint64 `json:"reads_of_no_write"`
+	// Reads of a write that the store had answered with an error.
+	FailedReads uint64 `json:"reads_of_failed"`
+	// Writes that timed out and took effect after that.
+	CameLater uint64 `json:"timeouts_came_later"`
 
 	Unordered int `json:"keys_unordered"` // keys whose operations no order explains, stale reads or not
 	Undecided int `json:"keys_undecided"` // keys for which the search was given up
 
-	Examples []Example `json:"examples,omitempty"`
+	Examples []Example `json:"examples,omitempty"` // operations that show anomalies
 }
 
 // Example is one operation that shows an anomaly.
 type Example struct {
-	Kind   string `json:"kind"` // stale, ghost, vanished, failed, later, lost
-	Index  uint64 `json:"index"`
-	Thread int    `json:"thread"`
-	AtNS   int64  `json:"at_ns"`
-	LateNS int64  `json:"late_ns,omitempty"`
+	Kind   string `json:"kind"`              // stale, ghost, vanished, failed, later, lost
+	Index  uint64 `json:"index"`             // of the record
+	Thread int    `json:"thread"`            // that did the operation
+	AtNS   int64  `json:"at_ns"`             // when, since the phase's start
+	LateNS int64  `json:"late_ns,omitempty"` // of a stale read: how late it was
 }
 
 // Broken returns the anomalies that a store which promises linearizable operations must not show.

@@ -15,11 +15,11 @@ import (
 // that its client knew. What the key holds at the end descends from the writes that survive; an
 // acknowledged write that is no ancestor of it is lost.
 type Updates struct {
-	Keys      int `json:"keys"`      // judged
-	Undecided int `json:"undecided"` // whose last version or whose writes are not all known
+	Keys      int `json:"keys"`      // that were judged
+	Undecided int `json:"undecided"` // keys whose last version or whose writes are not all known
 	Fate          // of the updates of judged keys, but those that are Atomic
-	// Atomic are updates of keys that only the store's own conditional writes change: there a loss
-	// is a fault of the store, elsewhere a property of the procedure.
+	// The same of keys that only the store's own conditional writes change: there a loss is a fault of the
+	// store, elsewhere a property of the procedure.
 	Atomic  Fate         `json:"atomic"`
 	Example *LostExample `json:"example,omitempty"` // the first loss
 }
@@ -27,16 +27,16 @@ type Updates struct {
 // Fate is how many acknowledged updates there were, and how many of them are gone. Items are what
 // they added to their records, where the experiment says it.
 type Fate struct {
-	Done      uint64 `json:"done"`
-	Lost      uint64 `json:"lost"`
-	Items     uint64 `json:"items,omitempty"`
-	ItemsLost uint64 `json:"items_lost,omitempty"`
+	Done      uint64 `json:"done"`                 // updates that were acknowledged
+	Lost      uint64 `json:"lost"`                 // of these, those that are gone
+	Items     uint64 `json:"items,omitempty"`      // that all of them added
+	ItemsLost uint64 `json:"items_lost,omitempty"` // that the lost ones added
 }
 
 // LostExample is an acknowledged update that is gone.
 type LostExample struct {
-	Index  uint64 `json:"index"`
-	Thread int    `json:"thread"`
+	Index  uint64 `json:"index"`                  // of the record
+	Thread int    `json:"thread"`                 // that made it
 	AtNS   int64  `json:"at_ns"`                  // its end, since the phase's start
 	Other  *int   `json:"other_thread,omitempty"` // which wrote on the same version; nil: none did
 	OnNS   *int64 `json:"other_at_ns,omitempty"`  // when that one began to write

@@ -10,11 +10,11 @@ import (
 
 // Staleness is how old what reads returned was, of a store that may answer with an older value.
 type Staleness struct {
-	// LateNS are of the reads that returned an overwritten value: from when the overwriting was
-	// acknowledged until the read began.
+	// Of the reads that returned an overwritten value: from when the overwriting was acknowledged until the
+	// read began.
 	LateNS *histogram.Histogram `json:"late_ns,omitempty"`
-	// Ages are of all reads before which a write of the phase had been acknowledged, the youngest first.
-	// They are told where one clock told all times.
+	// Of all reads before which a write of the phase had been acknowledged, by the time from the newest such
+	// write to their answer, the youngest first. They are told where one clock told all times.
 	Ages []Age `json:"ages,omitempty"`
 }
 
@@ -22,8 +22,8 @@ type Staleness struct {
 // before they began, and longer than in the Age before. Whether a read is counted here depends on when it
 // was made alone, and not on what it returned: Old of Reads estimates how many replicas are so late.
 type Age struct {
-	NS    int64  `json:"ns"` // the last one's has no end
-	Reads uint64 `json:"reads"`
+	NS    int64  `json:"ns"`            // at most so long after; the last one's has no end
+	Reads uint64 `json:"reads"`         // that were so old
 	Old   uint64 `json:"old,omitempty"` // returned an older value, or nothing yet
 }
 

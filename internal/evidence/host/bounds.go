@@ -11,8 +11,8 @@ import (
 // Bounds are what a share (0 to 1) of the machine's CPU time was at least and at most, with all
 // that its counters can be off by.
 type Bounds struct {
-	Least float64 `json:"least"`
-	Most  float64 `json:"most"`
+	Least float64 `json:"least"` // the lower bound
+	Most  float64 `json:"most"`  // the upper bound
 }
 
 // clockTickSeconds is the unit (USER_HZ) of CPU times in /proc, on every architecture that Go

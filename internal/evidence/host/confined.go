@@ -12,7 +12,7 @@ import (
 	"assay/internal/base/bounded"
 )
 
-// Confinement is what the system lets a process have: hands from outside change it and nothing else tells.
+// Confinement is what the system lets a process have: other programs change it and nothing else tells.
 type Confinement struct {
 	CPUs       string // that any of its threads may use
 	Scheduling string // policy and nice value of its first thread
@@ -21,11 +21,11 @@ type Confinement struct {
 	Groups     string // what its cgroups let it have, a line for each file
 }
 
-// Confined is something of a process's confinement that changed: What is one of the Confined… words.
+// Confined is something of a process's confinement that changed.
 type Confined struct {
-	What string `json:"what"`
-	From string `json:"from"`
-	To   string `json:"to"`
+	What string `json:"what"` // CPUs, scheduling, cgroup, limits, cgroup's limits
+	From string `json:"from"` // what it was
+	To   string `json:"to"`   // what it became
 }
 
 // What of a process's confinement may change.

@@ -25,8 +25,8 @@
 // Who else uses it:
 //
 //	bounds.go, users.go         foreign CPU time, and whose it is
-//	throttle.go, confined.go    quotas, heat, and what hands from outside change
-//	stopped.go, stopwatch.go    processes and machines that stood still
+//	throttle.go, confined.go    quotas, heat, and what other programs change
+//	stopped.go, stopwatch.go    processes and machines that were stopped
 //	rest.go         whether the machine is back where it was before a trial
 //
 // Limits that a trial is given: memory.go, cpus.go, files.go and quota_mount.go; room.go: those that
@@ -59,35 +59,48 @@ import (
 // Environment is the machine and the programs, sealed when the run begins: environment.json. "", 0
 // or nil: not known.
 type Environment struct {
-	Assay       string             `json:"assay"` // version and VCS revision
-	Go          string             `json:"go"`
-	Modules     map[string]string  `json:"modules"` // library → version, from build info
-	OS          string             `json:"os"`
-	Kernel      string             `json:"kernel"`
-	CPU         string             `json:"cpu"`
-	CPUs        int                `json:"cpus"`
-	Governor    string             `json:"governor"`
-	ClockSource string             `json:"clock_source"`
-	MemoryBytes uint64             `json:"memory_bytes"`
-	Filesystem  string             `json:"filesystem"` // of the data directory
-	Mount       string             `json:"mount_options"`
-	Device      string             `json:"device"`
-	Container   string             `json:"container"`
-	Machine     map[string]string  `json:"machine,omitempty"` // how it is set up, in words: "SMT" → "on"; nil: of a run that is older than the field
-	Command     []string           `json:"command"`           // as typed, but for secrets
-	Directory   string             `json:"directory"`
-	Host        string             `json:"host"`
-	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
-	WakeUp      *WakeUp            `json:"wake_up,omitempty"`      // nil: not measured
-	WriteCount  *float64           `json:"write_count"`            // bytes that /proc/PID/io counts for each byte written in the data directory; 1 is true: CheckWriteCount
-	NotMeasured map[string]string  `json:"not_measured,omitempty"` // series of Catalogue → why it can't be had here
-	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured; nil where ValueRatios is there
-	// ValueRatios is the same for each shape of values, where the run has several: "24 B" →
-	// compressor → share.
+	Assay   string            `json:"assay"`   // version and VCS revision
+	Go      string            `json:"go"`      // version of Go that built it
+	Modules map[string]string `json:"modules"` // library → version, from the build
+	OS      string            `json:"os"`      // name of the distribution
+	Kernel  string            `json:"kernel"`  // system, release and architecture
+	CPU     string            `json:"cpu"`     // model of the first CPU
+	CPUs    int               `json:"cpus"`    // that Assay may use
+
+	Governor    string `json:"governor"`      // frequency governor of CPU 0
+	ClockSource string `json:"clock_source"`  // the kernel's
+	MemoryBytes uint64 `json:"memory_bytes"`  // of the machine
+	Filesystem  string `json:"filesystem"`    // that holds the data directory
+	Mount       string `json:"mount_options"` // of that file system
+	Device      string `json:"device"`        // of that file system
+	Container   string `json:"container"`     // the runtime, if its usual marks are there
+
+	// The machine's settings, in words, as far as they can be read: SMT, turbo, "NUMA nodes", mitigations,
+	// "transparent huge pages", "huge pages", swap, swappiness, hypervisor, disk (its model), "disk rotates",
+	// "disk scheduler", "disk write cache", "disk read-ahead", "CPU limit" and "memory limit" (the least of
+	// the cgroups' above Assay). `assay compare` names those that differ; a run is not resumed where one
+	// does. Nil: of a run that is older than the field.
+	Machine   map[string]string `json:"machine,omitempty"`
+	Command   []string          `json:"command"`   // the command line as typed, but for secrets
+	Directory string            `json:"directory"` // where data directories are made
+	Host      string            `json:"host"`      // host name
+	// µs: median of 20 appends of 4 KiB, each with fdatasync, in the data directory.
+	SyncMicros float64 `json:"fdatasync_us"`
+	// What waking a thread costs. Nil: not measured, or of a run that is older than the field.
+	WakeUp *WakeUp `json:"wake_up,omitempty"`
+	// Bytes that /proc/PID/io counts for each byte written in the data directory: 1 is true. See
+	// docs/run-directory.md, "Host writes". Nil: it could not be tried.
+	WriteCount *float64 `json:"write_count"`
+	// Series of docs/run-directory/telemetry.csv → why this machine can't tell it.
+	NotMeasured map[string]string `json:"not_measured,omitempty"`
+	// Compressor → compressed size of 4 KiB blocks of values ÷ their size, measured. Nil where values have
+	// several lengths, cell by cell.
+	ValueRatio map[string]float64 `json:"value_compressed_share"`
+	// The same for each of several lengths: "24 B" → compressor → share.
 	ValueRatios map[string]map[string]float64 `json:"value_compressed_shares,omitempty"`
-	// Programs are the workers' programs, and the scripts that interpreters are given, as written
-	// in the experiment (Assay's own: OwnProgram), and the binaries of servers that Assay starts →
-	// SHA-256 of the file, in hexadecimal. Nil: of a run that is older than the field.
+	// Program → SHA-256 of its file, in hexadecimal: each worker's program and an interpreter's script, as
+	// written in the experiment ("assay": Assay's own), and each started server's binary. Nil: of a run that
+	// is older than the field.
 	Programs map[string]string `json:"programs_sha256,omitempty"`
 }
 

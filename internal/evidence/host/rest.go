@@ -14,11 +14,13 @@ type Rest struct {
 	at      time.Time
 }
 
-// Left is one look of [Rest.Look]. A nil pointer: not measured.
+// Left is what trials left of the machine's rest, at one look of 0.1 s. Nil: not measured.
 type Left struct {
 	DirtyBytes *float64 `json:"dirty_bytes,omitempty"` // dirty pages, and those that are being written
-	Queue      *float64 `json:"queue,omitempty"`       // requests at the device, on average since the look before
-	CPU        *float64 `json:"cpu,omitempty"`         // share (0 to 1) of the machine's that others used since then
+	// Requests at the data directory's device, on average since the look before.
+	Queue *float64 `json:"queue,omitempty"`
+	// Share (0 to 1) of the machine's CPU time that others than Assay used since then.
+	CPU *float64 `json:"cpu,omitempty"`
 }
 
 // What [Left.Above] lists.

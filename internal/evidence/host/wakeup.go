@@ -14,11 +14,12 @@ import (
 )
 
 // WakeUp is what it takes until a thread that sleeps in a read runs again after another thread has
-// written to it: half a round trip over a socket pair, both system calls included. Each request to
-// a server on this machine takes two where both ends sleep in between.
+// written to it: half of the median round trip of a byte over a socket pair, system calls included. Each
+// request to a server on this machine takes two where both ends sleep in between.
 type WakeUp struct {
-	SameCPU  float64 `json:"same_cpu_ns"`            // both threads on one CPU, which never idles
-	OtherCPU float64 `json:"other_cpu_ns,omitempty"` // one CPU each, which may idle; 0: this process may use one CPU alone
+	SameCPU float64 `json:"same_cpu_ns"` // both threads on one CPU, which never idles
+	// A CPU each, which may idle. 0: this process may use one CPU alone.
+	OtherCPU float64 `json:"other_cpu_ns,omitempty"`
 }
 
 // wakeUpsARequest is how often a thread is woken for a request and its answer: the server's, and
@@ -56,7 +57,7 @@ const (
 // wakeUpHere is that of this machine, measured once for all runs of this process.
 var wakeUpHere = sync.OnceValues(MeasureWakeUp)
 
-// MeasureWakeUp sends a byte to and fro between two threads, on one CPU and across two.
+// MeasureWakeUp sends a byte back and forth between two threads, on one CPU and across two.
 func MeasureWakeUp() (*WakeUp, error) {
 	var allowed linux.CPUSet
 	if err := linux.SchedGetaffinity(0, &allowed); err != nil {

@@ -89,20 +89,21 @@ type Proof struct {
 
 // Measure is the price of a class, and what cuts took of it.
 type Measure struct {
-	Rate float64 `json:"rate,omitempty"` // of single writes per second on the disk, of one short life
-	Loss *Loss   `json:"loss,omitempty"` // nil: the store opened after no cut
+	// Single writes per second on the disk, of one short life.
+	Rate float64 `json:"rate,omitempty"`
+	Loss *Loss   `json:"loss,omitempty"` // what cuts took; nil: the store opened after no cut
 }
 
 // Loss is how long before the cut the first missing write was acknowledged, over cuts, and how many records
 // miss theirs.
 type Loss struct {
-	Cuts       int    `json:"cuts"` // after which the store opened
-	MedianNS   int64  `json:"median_ns"`
-	LowNS      int64  `json:"low_ns"` // the median's 95 % confidence interval
-	HighNS     int64  `json:"high_ns"`
-	WorstNS    int64  `json:"worst_ns"`
-	Records    uint64 `json:"records_median"`
-	RecordsMax uint64 `json:"records_worst"`
+	Cuts       int    `json:"cuts"`               // after which the store opened
+	MedianNS   int64  `json:"median_ns"`          // of how long before the cut that was
+	LowNS      int64  `json:"low_ns"`             // begin of the median's 95 % confidence interval
+	HighNS     int64  `json:"high_ns"`            // end of that interval
+	WorstNS    int64  `json:"worst_ns"`           // the longest time before the cut
+	Records    uint64 `json:"records_median"`     // records that miss their write, in the median
+	RecordsMax uint64 `json:"records_worst"`      // records that miss their write, at most
 	LostAll    int    `json:"lost_all,omitempty"` // cuts that left nothing: a longer load would have lost more
 	Refused    int    `json:"refused,omitempty"`  // cuts after which it did not open
 }

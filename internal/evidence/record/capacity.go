@@ -12,48 +12,53 @@ import (
 )
 
 // Capacity is a search for the highest rate at which objectives hold. The phase that has it is the sum of
-// its steps, but for latencies: those of open load are of the last step that held.
+// its steps, but for response times and lateness: those are of the last step that held.
 type Capacity struct {
 	Steps []CapacityStep `json:"steps"` // in the order in which they were done
-	// MayFail says that an objective is of errors: operations that failed do not mark the trial.
+	// An objective is of errors: operations that failed do not mark the trial.
 	MayFail bool `json:"may_fail,omitempty"`
 }
 
-// CapacityStep is what one step saw. Shares and percentiles are of its judged part, CPUs of all of it.
+// CapacityStep is what one step of a search saw. due, never_ended, response_ns and late are of the part that
+// is judged, all shares, CPUs and rates of the whole step.
 type CapacityStep struct {
-	Kind    capacity.Kind `json:"kind"`
-	Rate    float64       `json:"rate,omitempty"` // operations a second that were asked for; 0: closed load
-	AtS     float64       `json:"at_s"`           // its begin in the series, which leaves out the time between steps
-	Seconds float64       `json:"seconds"`        // the whole step
-	Done    float64       `json:"done_per_s"`     // operations a second that ended well
-	Due     uint64        `json:"due,omitempty"`  // of open load
-	Never   uint64        `json:"never_ended,omitempty"`
-	Bad     float64       `json:"bad_share,omitempty"`    // of operations
-	Missed  float64       `json:"missed_share,omitempty"` // of reads
-	// Response is from the due time; of closed load it is the service time.
+	// closed, bracket, edge, low, overload, recovery, hold.
+	Kind capacity.Kind `json:"kind"`
+	Rate float64       `json:"rate,omitempty"` // operations a second that were asked for; 0: closed load
+	// Its begin in the series, which leaves out the time between steps.
+	AtS     float64 `json:"at_s"`
+	Seconds float64 `json:"seconds"`       // the whole step
+	Done    float64 `json:"done_per_s"`    // operations a second that ended well
+	Due     uint64  `json:"due,omitempty"` // operations of open load that were due
+	// Operations that were due and had not ended when the step had.
+	Never  uint64  `json:"never_ended,omitempty"`
+	Bad    float64 `json:"bad_share,omitempty"`    // of operations: failed, or unfinished
+	Missed float64 `json:"missed_share,omitempty"` // of reads: those that found nothing
+	// From the due time; of closed load service times.
 	Response *histogram.Histogram `json:"response_ns,omitempty"`
-	Late     []uint64             `json:"late,omitempty"` // as Phase.Late
-	// CPUs that the client and the servers used; nil: not measured, or there is no server.
+	Late     []uint64             `json:"late,omitempty"` // as [Phase.Late]
+	// CPUs that the client used. Nil: not measured.
 	ClientCPUs *float64 `json:"client_cpus,omitempty"`
+	// CPUs that the servers used. Nil: not measured, or there is no server.
 	ServerCPUs *float64 `json:"server_cpus,omitempty"`
-	// DiskBusy is the share of the step in which the data's disk had something to do, and DiskRequests its
-	// reads, writes and flushes a second; nil: the machine does not tell of that disk.
-	DiskBusy     *float64 `json:"disk_busy,omitempty"`
+	// Share of the step in which the data's disk had something to do. Nil: the machine does not tell of it.
+	DiskBusy *float64 `json:"disk_busy,omitempty"`
+	// Reads, writes and flushes of the data's disk a second. Nil: the machine does not tell of it.
 	DiskRequests *float64 `json:"disk_requests_per_s,omitempty"`
-	// Waited is the share of its threads' time that they waited for a handle; 0 too where none is shared.
+	// Share of its threads' time that they waited for a handle; 0 too where none is shared.
 	Waited float64 `json:"handle_wait_share,omitempty"`
-	// LinkBusy is the share of its speed that the busiest network interface used, loopback left out, and
-	// LinkBytes what it carried in its busier direction, a second; nil: not measured, LinkBusy also where no
-	// interface tells its speed.
-	LinkBusy  *float64 `json:"link_busy,omitempty"`
+	// Share of its speed that the busiest network interface used, loopback left out. Nil: not measured, or
+	// no interface tells its speed.
+	LinkBusy *float64 `json:"link_busy,omitempty"`
+	// What that interface carried in its busier direction, a second. Nil: not measured.
 	LinkBytes *float64 `json:"link_bytes_per_s,omitempty"`
-	// Watts is the mean power of the machine's processors; nil: the kernel does not tell it.
+	// Mean power of the machine's processors. Nil: the kernel does not tell it.
 	Watts *float64 `json:"watts,omitempty"`
-	// Taken is the least share of the machine's CPU time that others and the hypervisor took, and HeldS for
-	// how many seconds a process was stopped, or held back by a quota or by heat.
+	// Share of the machine's CPU time that others and the hypervisor took at least.
 	Taken float64 `json:"taken_share,omitempty"`
+	// Seconds for which a process was stopped, or held back by a quota or by heat.
 	HeldS float64 `json:"held_s,omitempty"`
-	// Again says that the step was disturbed: the step after it is the same, and this one is not judged.
+	// The step was disturbed: the step after it is the same, and this one is not judged.
 	Again bool `json:"again,omitempty"`
 }
 

@@ -2,11 +2,8 @@ package record
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
-
-	"assay/internal/evidence/host"
 )
 
 func TestResourceReadsFieldsAndSeries(t *testing.T) {
@@ -50,42 +47,5 @@ func TestResourcesSurviveTheFile(t *testing.T) {
 	}
 	if text, _ = json.Marshal(Sample{}); strings.Contains(string(text), "res") {
 		t.Errorf("nothing was measured: %s", text)
-	}
-}
-
-// docs/run-directory.md has each series of the catalogue, with its unit and meaning.
-func TestEachSeriesIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/run-directory.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := map[string]string{}
-	for line := range strings.Lines(string(page)) {
-		if cells := strings.Split(line, "|"); len(cells) == 5 {
-			name, _, _ := strings.Cut(strings.Trim(cells[1], " `"), "`")
-			rows[name] = strings.TrimSpace(cells[2]) + ": " + strings.TrimSpace(cells[3])
-		}
-	}
-	for _, series := range host.Catalogue {
-		unit := series.Unit
-		if unit == "" {
-			unit = "–"
-		}
-		if want := unit + ": " + series.Meaning; rows[series.Name] != want {
-			t.Errorf("%s is documented as %q, and is %q", series.Name, rows[series.Name], want)
-		}
-	}
-}
-
-func TestEachEndingIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/run-directory.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, ending := range []Ending{EndedDuration, EndedOperations, EndedQuota, EndedDiskFull, EndedMemory,
-		EndedInterrupted, EndedFailed} {
-		if !strings.Contains(string(page), "`"+string(ending)+"`") {
-			t.Errorf("the page does not name the ending `%s`", ending)
-		}
 	}
 }

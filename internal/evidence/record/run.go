@@ -29,26 +29,31 @@ type Run struct {
 
 // Header is run.json, written first: it says that Assay made the directory.
 type Header struct {
-	Format  int       `json:"assay_run_format"` // FormatVersion
-	ID      string    `json:"id"`               // random, in every file name that leaves the directory
-	Created time.Time `json:"created"`
-	Name    string    `json:"experiment"`
-	Hash    string    `json:"experiment_sha256"` // of experiment.json
-	Plans   []string  `json:"plan_sha256"`       // of plan.json, and of what it was before it was extended
+	Format int `json:"assay_run_format"` // version of the run directory: 1
+	// 12 random hexadecimal digits, in every file name that leaves the directory.
+	ID      string    `json:"id"`
+	Created time.Time `json:"created"`           // time of day
+	Name    string    `json:"experiment"`        // the experiment's name
+	Hash    string    `json:"experiment_sha256"` // of experiment.json, hexadecimal
+	// Of plan.json, and of what it was before it was extended.
+	Plans []string `json:"plan_sha256"`
 
-	Environment string `json:"environment_sha256,omitempty"` // of environment.json; "": of a version before it was sealed
+	// Of environment.json. "": of a version before it was sealed.
+	Environment string `json:"environment_sha256,omitempty"`
 
+	// Times at which the run was stopped before its trials had ended.
 	Interruptions []Interruption `json:"interruptions,omitempty"`
 
-	// Seal is the SHA-256 of this file with "" in its place; "": as above.
+	// The SHA-256 of run.json itself, with "" in the place of this text. "": as of environment_sha256.
 	Seal    string `json:"sha256"`
 	changed bool   // the file is not what Seal says
 }
 
 // Interruption is that the run was stopped before its trials had ended.
 type Interruption struct {
-	At     time.Time `json:"at"`
-	Signal string    `json:"signal"` // SIGINT, SIGTERM, SIGHUP; SignalKilled: it did not stop by itself
+	At time.Time `json:"at"` // time of day
+	// SIGINT, SIGTERM or SIGHUP; killed: what stopped the run left no word.
+	Signal string `json:"signal"`
 }
 
 // SignalKilled stands for SIGKILL, a crash and a power cut: what stopped the run left no word.
@@ -57,12 +62,14 @@ const SignalKilled = "killed"
 // FormatVersion is the version of the run directory.
 const FormatVersion = 1
 
-// Event is one line of events.jsonl: what happened to the run as a whole.
+// Event is one line of events.jsonl: what happened to the run as a whole. A run whose last event is neither
+// ended nor interrupted is still going on, or was killed.
 type Event struct {
-	At    time.Time `json:"at"`
-	Kind  string    `json:"kind"` // one of the Event… constants
-	Trial string    `json:"trial,omitempty"`
-	Text  string    `json:"text,omitempty"`
+	At time.Time `json:"at"` // time of day
+	// started, trial-started, trial-ended, interrupted (the run was stopped), resumed, ended, note.
+	Kind  string `json:"kind"`
+	Trial string `json:"trial,omitempty"` // the trial's ID, where it is about one
+	Text  string `json:"text,omitempty"`  // of trial-ended: the trial's state; otherwise a sentence
 }
 
 // The kinds of events.
@@ -76,7 +83,8 @@ const (
 	EventNote         = "note" // Text: something that a reader should know
 )
 
-// The files of a run directory. docs/run-directory.md describes them.
+// The files of a run directory. docs/run-directory.md describes them, and docs/run-directory.schema.json their
+// fields.
 const (
 	headerFile      = "run.json"
 	SourceFile      = "experiment.yaml"

@@ -7,18 +7,20 @@ import (
 
 // Server is the server that Assay has started for a trial, or the several that make its store.
 type Server struct {
-	Binary  string            `json:"binary"`
-	Product string            `json:"product,omitempty"` // that the binary tells to be; "": of a run that is older than the field
-	Version string            `json:"version"`
-	SHA256  string            `json:"sha256,omitempty"`  // of the binary; "": of a run that is older than the field
-	Commit  string            `json:"commit,omitempty"`  // of which Assay built it; "": it did not
-	Options map[string]string `json:"options,omitempty"` // all that can be set
-	Members []ServerMember    `json:"members"`           // in the order of the driver's endpoints
+	Binary string `json:"binary"` // its path
+	// What the binary tells to be: "valkey". "": of a run that is older than the field.
+	Product string `json:"product,omitempty"`
+	Version string `json:"version"`          // as the binary tells it
+	SHA256  string `json:"sha256,omitempty"` // of the binary; "": of a run that is older than the field
+	Commit  string `json:"commit,omitempty"` // of which Assay built it; "": it did not
+	// All that can be set: given, of the class, or by default.
+	Options map[string]string `json:"options,omitempty"`
+	Members []ServerMember    `json:"members"` // in the order of the driver's endpoints
 }
 
-// ServerMember is one of them.
+// ServerMember is one of the servers that make a store.
 type ServerMember struct {
-	Endpoint     string            `json:"endpoint"`
+	Endpoint     string            `json:"endpoint"`           // where it listens
 	Settings     map[string]string `json:"settings,omitempty"` // as it told them once it answered
 	StartSeconds float64           `json:"start_seconds"`      // from its start until it answered
 	Replica      bool              `json:"replica,omitempty"`  // it follows the first

@@ -1,5 +1,5 @@
 // Package control is the JSON lines between conductor and worker: section 4 of
-// docs/worker-contract.md.
+// docs/worker-contract.md. docs/worker-contract.schema.json is made from the types and their comments.
 //
 // # Decisions
 //
@@ -45,61 +45,72 @@ const (
 
 // Request is what the conductor says. Exactly the part that belongs to the command is set.
 type Request struct {
-	ID      int64    `json:"id"`
+	ID int64 `json:"id"` // the reply has the same
+	// describe, open, define, prepare, run, inspect, explain, sync, remove, close.
 	Command string   `json:"command"`
-	Open    *Open    `json:"open,omitempty"`
-	Define  *Define  `json:"define,omitempty"`
-	Prepare *Prepare `json:"prepare,omitempty"`
-	Explain *Explain `json:"explain,omitempty"`
-	Run     *Run     `json:"run,omitempty"`
-	Remove  *Remove  `json:"remove,omitempty"`
+	Open    *Open    `json:"open,omitempty"`    // of open
+	Define  *Define  `json:"define,omitempty"`  // of define
+	Prepare *Prepare `json:"prepare,omitempty"` // of prepare
+	Explain *Explain `json:"explain,omitempty"` // of explain
+	Run     *Run     `json:"run,omitempty"`     // of run, where several processes do the phase
+	Remove  *Remove  `json:"remove,omitempty"`  // of remove
 }
 
 // RemovePrefixMin is the least length in bytes of the begin of keys that are deleted by it: a mistake of
 // fewer would take a stranger's keys.
 const RemovePrefixMin = 8
 
-// Remove deletes about AtMost records whose keys begin with Prefix, between phases.
+// Remove asks to delete records by the begin of their keys, between phases.
 type Remove struct {
-	Prefix string `json:"prefix"`
-	AtMost int    `json:"at_most"`
+	Prefix string `json:"prefix"`  // what the keys begin with; at least 8 bytes
+	AtMost int    `json:"at_most"` // about how many records
 }
 
-// Removed is what came of it; 0: there are none any more.
+// Removed is the result of remove.
 type Removed struct {
-	Records int `json:"records"`
+	Records int `json:"records"` // how many records were deleted; 0: there are none any more
 }
 
 // Open asks for a store.
 type Open struct {
-	Driver string `json:"driver"`
-	// First is true at the trial's first opening, and only there: what a driver does to a store
-	// once a trial (emptying it), it does then.
-	First        bool              `json:"first,omitempty"`
-	Directory    string            `json:"directory,omitempty"`
-	Endpoints    []string          `json:"endpoints,omitempty"`
+	Driver string `json:"driver"` // its name in describe
+	// True at the trial's first opening, and only there: what a driver does to a store once a trial, such as
+	// emptying a server where an option asks for it, it does then.
+	First bool `json:"first,omitempty"`
+	// Of embedded drivers alone, which write nowhere else. It is there, and empty at the trial's first open.
+	Directory string `json:"directory,omitempty"`
+	// Of servers: host:port of each or, with unix_sockets, the absolute path of its Unix socket.
+	Endpoints []string `json:"endpoints,omitempty"`
+	// D0, D1, D2, D3 or D4.
 	Durability   store.Durability  `json:"durability"`
-	LossWindowNS int64             `json:"loss_window_ns,omitempty"`
-	Options      map[string]string `json:"options,omitempty"`
-	Handles      string            `json:"handles"`
-	PoolHandles  int               `json:"pool_handles,omitempty"`
-	Pipeline     int               `json:"pipeline,omitempty"` // operations on the way at once on each asynchronous handle
-	Threads      int               `json:"threads"`
+	LossWindowNS int64             `json:"loss_window_ns,omitempty"` // of D2
+	Options      map[string]string `json:"options,omitempty"`        // those that are set; the rest has its default
+	// How threads share handles: shared, per_thread, pool, per_operation, async.
+	Handles     string `json:"handles"`
+	PoolHandles int    `json:"pool_handles,omitempty"` // of pool: how many, at least 1
+	// Of async: operations on the way at once on each handle, at least 1.
+	Pipeline int `json:"pipeline,omitempty"`
+	Threads  int `json:"threads"` // the most that any phase will have in this process
 }
 
 // Define gives the records columns, asks for indexes, and names the queries of all phases: sections
 // 1.5 and 1.6.
 type Define struct {
-	Columns []keyval.Column `json:"columns"`
-	Indexes []Index         `json:"indexes,omitempty"`
-	Queries []keyval.Query  `json:"queries,omitempty"` // an entry names one by its position
+	Columns []keyval.Column `json:"columns"`           // 1 to 64
+	Indexes []Index         `json:"indexes,omitempty"` // that the store is to make
+	// At most 64, the same for all phases. An entry of the trace names one by its position.
+	Queries []keyval.Query `json:"queries,omitempty"`
 }
 
 // Index asks for an index of a column.
 type Index struct {
-	Column string          `json:"column"`
-	Kind   store.IndexKind `json:"kind"`
+	Column string `json:"column"` // its name
+	// ordered, for types text and integer; or token, for text: each word between spaces or commas is found
+	// by itself.
+	Kind store.IndexKind `json:"kind"`
 
+	// An ordered one has its largest entries first. A store whose indexes have no direction makes the one
+	// that it has.
 	Descending bool `json:"descending,omitempty"`
 }
 
@@ -114,55 +125,69 @@ const (
 
 // Prepare asks for a phase: files are mapped, handles opened, threads made ready.
 type Prepare struct {
-	Phase    string `json:"phase"`
+	Phase string `json:"phase"` // its name, for messages
+	// 0 to 255; different for each phase since open, otherwise a bad_request.
 	Number   int    `json:"number"`
-	Trace    string `json:"trace"`
-	Counters string `json:"counters"`
-	History  string `json:"history,omitempty"` // where the trace has recorded entries
-	// Lives is the path of the lives file; "": no value of the trial has a TTL, and no miss is filled.
+	Trace    string `json:"trace"`    // path of the trace file
+	Counters string `json:"counters"` // path of the counters file
+	// Path of the history file. It is there if and only if the trace's flags have bit 2, otherwise a
+	// bad_request.
+	History string `json:"history,omitempty"`
+	// Path of the lives file. It is there if and only if the trace's flags have bit 6, otherwise a
+	// bad_request.
 	Lives string `json:"lives,omitempty"`
 
-	Keys          keyval.KeyShape   `json:"keys"`
-	Values        keyval.ValueShape `json:"values"`
-	ZeroVersions  bool              `json:"zero_versions,omitempty"`
-	Verify        bool              `json:"verify"`
-	LoadedRecords uint64            `json:"loaded_records"`
-	MustHitBelow  uint64            `json:"must_hit_below"`
-	DeadlineNS    int64             `json:"deadline_ns,omitempty"`
-	Clock         string            `json:"clock"`
+	Keys         keyval.KeyShape   `json:"keys"`                    // section 1.2
+	Values       keyval.ValueShape `json:"values"`                  // section 1.3
+	ZeroVersions bool              `json:"zero_versions,omitempty"` // section 1.3
+	Verify       bool              `json:"verify"`                  // check values that are read
+	// A word: records of indexes below it were written with version 0.
+	LoadedRecords uint64 `json:"loaded_records"`
+	// A word: a miss of an index below it is lost. Below it each record is certainly there all through the
+	// phase: loaded, or inserted or upserted and acknowledged in an earlier phase, without a delete since or
+	// in this trace. It can be above loaded_records.
+	MustHitBelow uint64 `json:"must_hit_below"`
+	// Threads end at the first operation that ends at or after it, counted from start. 0: none.
+	DeadlineNS int64  `json:"deadline_ns,omitempty"`
+	Clock      string `json:"clock"` // auto, tsc or monotonic
 
-	// Several processes may do a phase together: this one, whose number Process is, does ThreadCount
-	// threads of the trace from FirstThread on. ThreadCount 0: it does all of them.
-	Process     int `json:"process,omitempty"`
+	// Of several processes: the number of this one in the phase, from 0 on. It is its page of the counters'
+	// header.
+	Process int `json:"process,omitempty"`
+	// Of several processes: the first thread of the trace that this one does. It writes the blocks, the
+	// observed versions and the history of its threads alone.
 	FirstThread int `json:"first_thread,omitempty"`
+	// Of several processes: how many threads of the trace this one does. 0: all.
 	ThreadCount int `json:"thread_count,omitempty"`
 }
 
 // Run lets a prepared phase go.
 type Run struct {
-	// StartNS is the phase's start on CLOCK_MONOTONIC, the same for all of its processes.
+	// The phase's start on CLOCK_MONOTONIC, some milliseconds ahead and the same for all of its processes.
 	StartNS int64 `json:"start_ns"`
 }
 
 // Explain asks how the store answers a query of define.
 type Explain struct {
-	Query int    `json:"query"`           // position in define
-	Count bool   `json:"count,omitempty"` // how it counts rather than finds
+	Query int    `json:"query"`           // its position in define
+	Count bool   `json:"count,omitempty"` // how it is counted rather than found
 	Index uint64 `json:"index"`           // of the record whose values the query has
 }
 
 // Reply is what a worker answers.
 type Reply struct {
-	ID     int64           `json:"id"`
-	OK     bool            `json:"ok"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *Error          `json:"error,omitempty"`
+	ID     int64           `json:"id"`               // of the request, or 0 where that could not be read
+	OK     bool            `json:"ok"`               // it was done
+	Result json.RawMessage `json:"result,omitempty"` // the command's result, where it was done
+	Error  *Error          `json:"error,omitempty"`  // why it was not done
 }
 
 // Error is why a worker did not do what was asked.
 type Error struct {
+	// bad_request (the request is malformed or out of order), refused (the store can't do this), failed (the
+	// store tried and failed).
 	Class   string `json:"class"`
-	Message string `json:"message"`
+	Message string `json:"message"` // for people
 }
 
 // The classes of an error.
@@ -176,52 +201,60 @@ func (e *Error) Error() string { return e.Message }
 
 // Described is the result of describe.
 type Described struct {
-	Contract int                 `json:"contract"`
-	Worker   string              `json:"worker"`
-	Language string              `json:"language"`
-	Drivers  []store.Description `json:"drivers"`
+	Contract int                 `json:"contract"` // version of the worker contract: 4
+	Worker   string              `json:"worker"`   // its name and version
+	Language string              `json:"language"` // that it is written in
+	Drivers  []store.Description `json:"drivers"`  // that it hosts
 }
 
 // Prepared is the result of prepare.
 type Prepared struct {
-	// Stats are the names of the store's own counters that the worker will write into the counters
-	// file while the phase runs, in the order of their words there; none: it does not.
+	// Names of the store's own counters that the worker will write into the counters file while the phase
+	// runs, in the order of their words there (section 3.1); at most 128. None: it does not.
 	Stats []string `json:"stats,omitempty"`
 }
 
 // Opened is the result of open.
 type Opened struct {
-	Abilities store.Abilities   `json:"abilities"`
-	Settings  map[string]string `json:"settings"`
-	Version   string            `json:"version"`
-	// Held is how many records a server said that it held before it was opened, emptied or not;
-	// nil: it did not say.
+	Abilities store.Abilities   `json:"abilities"` // what the open store can do
+	Settings  map[string]string `json:"settings"`  // that are in force, as the store tells them
+	Version   string            `json:"version"`   // of the library or the server
+	// Records that a server said it held before it was opened, emptied or not. Nil: it did not say.
 	Held *uint64 `json:"held,omitempty"`
-	// Eventual is as in the driver's description, where its options decide.
+	// As in describe, where the options decide.
 	Eventual bool `json:"eventual,omitempty"`
 }
 
 // Ran is the result of run: what the worker's language can tell about the phase.
 type Ran struct {
+	// For Go alloc_bytes, allocs, gc_cycles, gc_pause_ns.
 	Runtime map[string]float64 `json:"runtime"`
 }
 
 // Inspected is the result of inspect.
 type Inspected struct {
-	Stats    map[string]float64 `json:"stats,omitempty"`
-	Busy     bool               `json:"busy"`
-	Settings map[string]string  `json:"settings,omitempty"`
-	// Durability is what the server says that the class rests on, asked now; nil: it can't be asked.
+	// The store's own counters by name; none: it has none. A server with a quota tells as room_bytes what it
+	// still takes before it refuses writes. A cache tells as records_evicted how many records it has removed
+	// by itself, evicted or expired: without it, a record that is missing is lost. records_expired are those
+	// of them whose time was over.
+	Stats map[string]float64 `json:"stats,omitempty"`
+	// The store itself knows of work in the background.
+	Busy     bool              `json:"busy"`
+	Settings map[string]string `json:"settings,omitempty"` // that are in force
+	// What the server says that the class rests on, asked now. Nil: it can't be asked.
 	Durability *store.DurabilityEvidence `json:"durability,omitempty"`
-	// Left is what stays on the server when the work is over: [store.Inspection].
+	// What keeps the server from serving others as before when the work is over.
 	Left []store.Left `json:"left,omitempty"`
 }
 
-// Explained is the result of explain: [store.Plan].
+// Explained is the result of explain: how the store says that it answers a query.
 type Explained struct {
+	// finds (an index finds the records by a condition), orders (an index gives all records in the query's
+	// order, up to its limit), none (every record is looked at, or a part of them without an index). Absent:
+	// not told.
 	Use   store.IndexUse `json:"use,omitempty"`
-	Index string         `json:"index,omitempty"`
-	Plan  string         `json:"plan,omitempty"`
+	Index string         `json:"index,omitempty"` // names of the indexes that are used
+	Plan  string         `json:"plan,omitempty"`  // a line in the store's words
 }
 
 // A store's texts are bounded when they are received: they go into every report.

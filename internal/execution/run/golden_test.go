@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
+	"assay/internal/testkit/forms"
 	"assay/internal/testkit/golden"
 )
 
@@ -23,6 +26,7 @@ func holdForm(t *testing.T, name, directory string, trial *record.Trial) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	holdSchema(t, text)
 	var form map[string]any
 	if err := json.Unmarshal(text, &form); err != nil {
 		t.Fatal(err)
@@ -42,6 +46,22 @@ func holdForm(t *testing.T, name, directory string, trial *record.Trial) {
 		t.Fatal(err)
 	}
 	golden.Check(t, filepath.Join("misbehaviours", name+".json"), string(masked)+"\n")
+}
+
+// holdSchema holds a trial.json against docs/run-directory.schema.json.
+func holdSchema(t *testing.T, trial []byte) {
+	t.Helper()
+	schema, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "run-directory.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"trial.json":` + string(trial) + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := forms.Compile(t, schema).Validate(value); err != nil {
+		t.Errorf("trial.json has not its form: %v", err)
+	}
 }
 
 // marksAlike are the sentences of a trial's marks, without those that the machine or a moment decides.

@@ -18,22 +18,33 @@ const (
 	Ceiling  Role = "ceiling"  // a null driver: the rate that the harness of its worker itself allows
 )
 
-// Trial is one arm, once, in one cell.
+// Trial is one arm, once, in one cell: an entry of plan.json. IDs sort in the order in which trials run.
 type Trial struct {
-	ID    string `json:"id"` // "b2-007-pebble-D1": block, position, arm, class, of a repeat also "-again1": the name of its directory
-	Block int    `json:"block"`
-	Arm   string `json:"arm"` // store name; with " (A/A)" for the twin; of a ceiling "null" (Assay's own), the name of one of Experiment.Ceilings or of a store
-	Role  Role   `json:"role"`
-	Store int    `json:"store"`           // position in Experiment.Stores; -1: a null driver that the file does not list
-	Cell  int    `json:"cell"`            // position in Experiment.Cells
-	Again int    `json:"again,omitempty"` // which repeat of a trial that the machine spoilt; 0: the first try
-	Seed  uint64 `json:"seed"`            // of the traces: the same for all arms of a cell in a block, so that they do the same operations
-	// Skip has the optional phases that the store can't do, and why. They are left out of the trial
-	// and shown as such.
-	Skip   map[string]string `json:"skip,omitempty"`
-	Refuse string            `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped
-	// RefusedBy is the field of the experiment file that asks too much: "durability", "keys". "": of no refusal,
-	// or of an older run.
+	// Name of the trial, and of its directory: "b2-007-pebble-D1" is block, position, arm, class; a repeat
+	// ends in "-again1".
+	ID string `json:"id"`
+	// Each block holds every arm of a cell once, in random order; from 1 on.
+	Block int `json:"block"`
+	// The store's name, with " (A/A)" for the baseline's second arm. Of a null driver "null" (Assay's own),
+	// its name in the experiment's ceilings, or that of a store.
+	Arm string `json:"arm"`
+	// measured, a/a (the baseline a second time) or ceiling (a null driver).
+	Role Role `json:"role"`
+	// Position in the experiment's stores. -1: a null driver that the file does not list.
+	Store int `json:"store"`
+	Cell  int `json:"cell"` // position in the experiment's cells
+	// Which further try of a trial that the machine disturbed this is, at the end of its block. The last
+	// good try counts; all are kept. 0: the first.
+	Again int `json:"again,omitempty"`
+	// Of the traces. It is the same for all arms of a cell in a block, and for all tries, so that they do
+	// the same operations.
+	Seed uint64 `json:"seed"`
+	// Optional phases that are left out of the trial → why the store can't do them. They are shown as such.
+	Skip map[string]string `json:"skip,omitempty"`
+	// Why the trial can't run at all. It is planned and shown anyway.
+	Refuse string `json:"refuse,omitempty"`
+	// The field of the experiment file that asks too much: durability, keys … "": of no refusal, or of an
+	// older run.
 	RefusedBy string `json:"refused_by,omitempty"`
 }
 

@@ -4,16 +4,16 @@ import "assay/internal/base/histogram"
 
 // HitRate is the share of requests that an LRU cache of a share of all keys would have answered.
 type HitRate struct {
-	KeysShare float64 `json:"keys_share"`
-	Recorded  float64 `json:"recorded"`
-	Sent      float64 `json:"sent"`
+	KeysShare float64 `json:"keys_share"` // size of the cache, as a share of the keys
+	Recorded  float64 `json:"recorded"`   // share of the recorded requests
+	Sent      float64 `json:"sent"`       // share of those that were sent
 }
 
 // GapAt is the gap between two requests that a share of all gaps is at most, in ns.
 type GapAt struct {
-	Share      float64 `json:"share"`
-	RecordedNS float64 `json:"recorded_ns"`
-	SentNS     float64 `json:"sent_ns"`
+	Share      float64 `json:"share"`       // so many gaps are at most this long
+	RecordedNS float64 `json:"recorded_ns"` // in the recording, at its speed
+	SentNS     float64 `json:"sent_ns"`     // between requests that were sent
 }
 
 // gapShares are those that are told: between them lie the curves' bends.
@@ -34,12 +34,12 @@ func GapsOf(recorded, sent *Shape) (gaps []GapAt) {
 // Distances are how far two streams differ: each the largest difference between two distributions, from
 // 0 to 1.
 type Distances struct {
-	Mix        float64 `json:"mix"`
+	Mix        float64 `json:"mix"`            // of operations
 	Sizes      float64 `json:"sizes"`          // of values that are written
-	TTLs       float64 `json:"ttls,omitempty"` // likewise
+	TTLs       float64 `json:"ttls,omitempty"` // of values that are written
 	KeyLengths float64 `json:"key_lengths"`    // of all requests' keys
 	Gaps       float64 `json:"gaps"`           // between one request and the next
-	Hits       float64 `json:"hits"`           // of all caches
+	Hits       float64 `json:"hits"`           // hit rates of all caches
 }
 
 // Compare holds a stream against the recorded one, once both are done. Gaps are told where both have
@@ -68,23 +68,26 @@ func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
 // Fidelity is how far what a phase sent differs from what was recorded.
 type Fidelity struct {
 	Recorded uint64    `json:"recorded"`       // requests that were selected, loops included
-	Sent     uint64    `json:"sent"`           // of them
-	Left     []LeftOut `json:"left,omitempty"` // lines and requests of the recording that are not among Recorded
-	OneIn    uint64    `json:"one_in,omitempty"`
-	Keys     uint64    `json:"keys"`
+	Sent     uint64    `json:"sent"`           // of them, those that were sent
+	Left     []LeftOut `json:"left,omitempty"` // lines and requests of the recording that are not among these
+	// Of so many keys one was selected, with all its requests. 0: all were.
+	OneIn uint64 `json:"one_in,omitempty"`
+	Keys  uint64 `json:"keys"` // that were selected
 
-	Closed bool    `json:"closed,omitempty"`
-	Asked  float64 `json:"speed_asked"` // times the recorded one; 0 in closed load
-	Speed  float64 `json:"speed"`       // that was reached
-	// DelayNS is how long after they were due requests were begun, in the mean.
+	Closed bool    `json:"closed,omitempty"` // requests were sent in closed load
+	Asked  float64 `json:"speed_asked"`      // times the recorded one; 0 in closed load
+	Speed  float64 `json:"speed"`            // that was reached, times the recorded one
+	// How long after they were due requests were begun, in the mean.
 	DelayNS float64 `json:"delay_ns,omitempty"`
-	// GapNS is the mean between two requests that were sent.
+	// The mean between two requests that were sent.
 	GapNS float64 `json:"gap_ns,omitempty"`
 
 	Distances
+	// Of LRU caches by their share of the keys.
 	HitRates []HitRate `json:"hit_rates"`
-	GapsAt   []GapAt   `json:"gaps_at,omitempty"` // none: in closed load there are none to hold
+	// Gaps by the share of all that are at most as long. None: in closed load there are none to hold.
+	GapsAt []GapAt `json:"gaps_at,omitempty"`
 
 	KeyBytesRecorded float64 `json:"key_bytes_recorded,omitempty"` // the mean of all requests; 0: not told
-	KeyBytes         float64 `json:"key_bytes,omitempty"`          // of those that were sent
+	KeyBytes         float64 `json:"key_bytes,omitempty"`          // the mean of those that were sent
 }

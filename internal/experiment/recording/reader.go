@@ -12,9 +12,9 @@ import (
 
 // LeftOut is why some lines or requests are not among what is read.
 type LeftOut struct {
-	Why   string `json:"why"`
-	Count uint64 `json:"count"`
-	First uint64 `json:"first"` // line or record, from 1 on
+	Why   string `json:"why"`   // the reason
+	Count uint64 `json:"count"` // how many
+	First uint64 `json:"first"` // the first line or record, from 1 on
 }
 
 // Told is what is known of a recording once it was read.

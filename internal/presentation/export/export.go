@@ -18,7 +18,7 @@ import (
 	"assay/internal/presentation/model"
 )
 
-// JSON writes the whole result, indented. [Schema] describes it.
+// JSON writes the whole result, indented. docs/result.schema.json describes it.
 func JSON(w io.Writer, r *model.Result) error {
 	r = format.Shown(r) // JSON escapes line breaks and ESC, but not U+009B, which terminals obey too
 	encoder := json.NewEncoder(w)

@@ -39,8 +39,8 @@ var (
 	quantileDesc = describe("interval_service_seconds", "Service time of all operations of the last sample.", append(of[:len(of):len(of)], "quantile"))
 	recordsDesc  = describe("records", "Live records, by the trace's arithmetic.", of)
 	cpuDesc      = describe("worker_cpu_seconds_total", "CPU time that the phase's processes have used, with the store if it is embedded.", of)
-	resourceDesc = describe("resource", "A series of the machine, the worker or a server, in the unit that docs/run-directory.md gives.", append(of[:len(of):len(of)], "series"))
-	statDesc     = describe("store_stat", "A counter that the store tells of itself.", append(of[:len(of):len(of)], "stat"))
+	resourceDesc = describe("resource", "A series of the machine, the worker or a server, in the unit that docs/run-directory/telemetry.csv gives.", append(of[:len(of):len(of)], "series"))
+	statDesc     = describe("store_stat", "A counter that the store reports of itself.", append(of[:len(of):len(of)], "stat"))
 	ratesDesc    = describe("samples_total", "Samples that were taken of the phase.", of)
 )
 
