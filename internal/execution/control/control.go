@@ -16,6 +16,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
 	"assay/internal/base/format"
 	"assay/internal/base/secret"
@@ -264,10 +266,19 @@ const (
 	planBytesMax     = 1000
 	leftMax          = 10 // states of a server, and commands that undo one
 	leftBytesMax     = 300
+	// messageBytesMax bounds what secrets are looked for in: a message of 16 MiB takes seconds.
+	messageBytesMax = 64 << 10
 )
 
-// Bound cuts the message.
-func (e *Error) Bound() { e.Message = format.Clean(secret.Text(e.Message)) }
+// Bound cuts the message. What is too long to be looked through for secrets is cut before a word: of a
+// login, half a password would not be known as one.
+func (e *Error) Bound() {
+	text := e.Message
+	if len(text) > messageBytesMax {
+		text = text[:strings.LastIndexFunc(text[:messageBytesMax], unicode.IsSpace)+1] + "… (cut)"
+	}
+	e.Message = format.Clean(secret.Text(text))
+}
 
 // Bound cuts the texts. Settings beyond [settingsBytesMax] are left out, and counted in one of
 // their own.

@@ -207,6 +207,16 @@ func TestTextsAreBoundedOnReceipt(t *testing.T) {
 	if err != nil || len(r.Error.Message) > 3*format.TextMax || strings.ContainsRune(r.Error.Message, 0x1b) || !strings.HasSuffix(r.Error.Message, "(cut)") {
 		t.Errorf("a message of %d bytes, %v", len(r.Error.Message), err)
 	}
+	login := "token=" + strings.Repeat("x", messageBytesMax-30) + " redis://user:" + strings.Repeat("pass", 10) + "@host"
+	for text, want := range map[string]string{
+		"at redis://user:pass@host": "at redis://user:***@host",
+		login:                       "token=*** … (cut)", // cut before the login, which is not whole
+	} {
+		e := Error{Message: text}
+		if e.Bound(); !strings.HasSuffix(e.Message, want) || strings.Contains(e.Message, "pass") {
+			t.Errorf("%.80q is %q", text, e.Message[max(len(e.Message)-80, 0):])
+		}
+	}
 	o := Opened{Version: huge, Settings: map[string]string{"a": "1", huge: huge, "": "\x1b"}}
 	for i := range 100_000 {
 		o.Settings[fmt.Sprint("s", i)] = "some value"
