@@ -12,11 +12,11 @@ const StampBytes = 24
 
 // ValueShape says what values are cut from. Its JSON is part of the control message "prepare".
 type ValueShape struct {
-	PoolBytes        int    `json:"pool_bytes"` // a power of two, at least 4096
-	PoolSeed         uint64 `json:"pool_seed"`
+	PoolBytes        int    `json:"pool_bytes"`        // a power of two, at least 4096
+	PoolSeed         uint64 `json:"pool_seed"`         // a word, of which the pool's bytes follow
 	RepeatedPermille int    `json:"repeated_permille"` // of each 64 bytes, how many thousandths are the same everywhere
 	LengthMax        int    `json:"length_max"`        // the longest value of the trial
-	ShortLengths     uint32 `json:"short_lengths"`     // bit n: the trial has values of n bytes, fewer than StampBytes
+	ShortLengths     uint32 `json:"short_lengths"`     // bit n: the trial has values of n bytes, for n below 24
 	TrialTag         uint32 `json:"trial_tag"`         // in the check of every value; not 0, and another one in each trial
 }
 
