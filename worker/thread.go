@@ -107,7 +107,8 @@ func (s *session) newThread(p *phase, i int) *thread {
 	t := &thread{
 		session: s, phase: p, number: number, part: &p.trace.Threads[number], head: p.counters.Thread(number),
 		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
-		versions: keyval.Version(p.request.Number, number, 0), waiter: newWaiter(len(p.trace.Threads)), verify: p.request.Verify,
+		versions: keyval.Version(p.request.Number, number, 0), waiter: newWaiter(len(p.trace.Threads)),
+		verify:       p.request.Verify,
 		zeroVersions: p.request.ZeroVersions, appends: s.appends,
 		record: s.record, survives: s.hosted.description.Kind == store.Server,
 	}

@@ -55,7 +55,9 @@ func TestNineInTenWaitsEndOnTime(t *testing.T) {
 	for _, late := range []time.Duration{time.Microsecond, 25 * time.Microsecond, 100 * time.Microsecond} {
 		w := newWaiter(1)
 		w.share = spinShare
-		_, lateOnes := waits(&w, 50_000, 5*time.Millisecond, func() int64 { return int64(random.ExpFloat64() * float64(late)) })
+		_, lateOnes := waits(&w, 50_000, 5*time.Millisecond, func() int64 {
+			return int64(random.ExpFloat64() * float64(late))
+		})
 		if lateOnes > 0.11 {
 			t.Errorf("sleeps late by %v on average: %.3f of the operations begin late", late, lateOnes)
 		}

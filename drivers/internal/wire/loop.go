@@ -336,7 +336,8 @@ func (l *Loop) await(wait time.Duration, call systemCall) (n int, errno syscall.
 	events, room := uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events))
 	if !l.coarse {
 		l.longest = unix.NsecToTimespec(int64(wait))
-		got, _, errno := call(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), events, room, uintptr(unsafe.Pointer(&l.longest)), 0, 0)
+		got, _, errno := call(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), events, room,
+			uintptr(unsafe.Pointer(&l.longest)), 0, 0)
 		if errno == 0 {
 			return int(got), 0
 		}

@@ -27,7 +27,8 @@ func followed(changes []change) map[string]bool {
 }
 
 // classOrder has the classes from the weakest to the strongest. D2 is not among them: it needs a
-// window. D4 comes first, and is taken where there is no other: it hangs on how many replicas there are, which options choose.
+// window. D4 comes first, and is taken where there is no other: it depends on how many replicas there are,
+// which options choose.
 var classOrder = []store.Durability{store.D4, store.D0, store.D1, store.D3}
 
 // followStores leaves out the durability classes that no store here reaches, where others gave the
