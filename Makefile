@@ -118,7 +118,7 @@ KILLED ?= badger bbolt boltdb goleveldb pebble pogreb sqlite $(NATIVE) $(SERVERS
 NATIVE = berkeleydb-btree berkeleydb-hash kyotocabinet-hash leveldb lmdb redb rocksdb sqlite-c tokyocabinet-btree tokyocabinet-fixed \
   tokyocabinet-hash tokyocabinet-table wiredtiger
 SERVERS = cassandra@start etcd@start ferretdb@start mariadb@start mongodb@start nats@start postgres@start redis@start \
-  tokyotyrant@start tokyotyrant-table@start
+  tarantool@start tokyotyrant@start tokyotyrant-table@start
 CUTS ?= 200
 kills: build ## CUTS kills (200) of each class of every store: docs/durability/kills.csv. Hours
 	@bin/assay crash $(KILLED) --kind kill --cuts $(CUTS) --format csv >docs/durability/kills.csv.new; status=$$?; \

@@ -50,8 +50,8 @@ func TestEachProgramSaysWhomItAdmits(t *testing.T) {
 
 // A stranger is a driver that has none of the options with which this run's driver gets in.
 //
-// Fault (servers): another user of the machine connects to a started Redis, PostgreSQL, MariaDB or
-// NATS
+// Fault (servers): another user of the machine connects to a started Redis, PostgreSQL, MariaDB,
+// NATS or Tarantool
 // Assay: it demands a login, whose password is in a file of the owner's. Of the others it is
 // documented who comes in, and why ([servers](servers.md#who-can-connect))
 // With: drivers.TestEachProgramSaysWhomItAdmits, redis.TestAStartedServerDemandsALogin

@@ -22,6 +22,7 @@ import (
 	"assay/drivers/redis"
 	"assay/drivers/riak"
 	"assay/drivers/sqlite"
+	"assay/drivers/tarantool"
 	"assay/drivers/tokyotyrant"
 	"assay/internal/execution/server"
 	"assay/store"
@@ -49,6 +50,7 @@ func All() []store.Driver {
 		redis.Driver{},
 		riak.Driver{},
 		sqlite.Driver{},
+		tarantool.Driver{},
 		tokyotyrant.Driver{},
 		tokyotyrant.Tree{},
 		tokyotyrant.Table{},
@@ -67,6 +69,7 @@ func Programs() []server.Program {
 		nats.Program,
 		postgres.Program,
 		redis.Program,
+		tarantool.Program,
 		tokyotyrant.Program,
 		tokyotyrant.TreeProgram,
 		tokyotyrant.TableProgram,

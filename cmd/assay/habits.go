@@ -143,7 +143,7 @@ var driverHabits = map[string]string{
 // unsupported are stores that people ask for, and that no driver measures.
 var unsupported = []string{
 	"aerospike", "dynamodb", "s3", "tikv", "foundationdb", "cockroachdb", "couchbase", "couchdb", "hbase", "elasticsearch", "opensearch",
-	"clickhouse", "duckdb", "bigtable", "spanner", "firestore", "ignite", "hazelcast", "tarantool", "arangodb", "oracle", "sqlserver", "db2",
+	"clickhouse", "duckdb", "bigtable", "spanner", "firestore", "ignite", "hazelcast", "arangodb", "oracle", "sqlserver", "db2",
 	"zookeeper", "consul", "influxdb", "ydb", "yugabytedb", "tidb", "surrealdb", "fjall", "sled", "redb", "speedb", "wiredtiger",
 }
 
@@ -162,7 +162,7 @@ func notSupported(argument string) (why string, known bool) {
 // portDrivers are the drivers by the port that their servers take where nothing else is said.
 var portDrivers = map[string]string{
 	"6379": "redis", "11211": "memcached", "5432": "postgres", "3306": "mariadb", "2379": "etcd", "27017": "mongodb",
-	"9042": "cassandra", "4222": "nats", "8087": "riak", "1978": "tokyotyrant",
+	"9042": "cassandra", "4222": "nats", "8087": "riak", "3301": "tarantool", "1978": "tokyotyrant",
 }
 
 func habitual(habits []habit, typed string) (here string, known bool) {

@@ -19,13 +19,19 @@ import (
 // AccessOptions are the options of a driver whose connections may be encrypted, and may log in. None
 // holds a secret: options stand in run directories and reports.
 func AccessOptions() []store.Option {
-	return []store.Option{
+	return append([]store.Option{
 		{Name: "tls", Type: store.Bool, Default: "false",
 			Help: "connect by TLS 1.2 or newer, and verify the server's certificate: its chain, and the endpoint's host in it"},
 		{Name: "tls_ca_file", Type: store.String, Default: "",
 			Help: "file with the certificates (PEM) of the authorities that are trusted, in place of the system's"},
 		{Name: "tls_insecure", Type: store.Bool, Default: "false",
 			Help: "DO NOT VERIFY the server's certificate: whoever answers is believed, and is given the password"},
+	}, LoginOptions()...)
+}
+
+// LoginOptions are those of [AccessOptions] by which a connection logs in.
+func LoginOptions() []store.Option {
+	return []store.Option{
 		{Name: "credentials_env", Type: store.String, Default: "",
 			Help: "name of the environment variable that holds USER:PASSWORD to log in with"},
 		{Name: "credentials_file", Type: store.String, Default: "",
@@ -51,6 +57,14 @@ func ReadAccess(server string, o store.Options) (a Access, err error) {
 	}
 	a.user, a.password, err = readCredentials(o.String("credentials_env"), o.String("credentials_file"))
 	return a, err
+}
+
+// ReadLogin reads the options of [LoginOptions]. No error has a part of the credentials.
+func ReadLogin(server string, o store.Options) (a Access, err error) {
+	if a.user, a.password, err = readCredentials(o.String("credentials_env"), o.String("credentials_file")); err != nil {
+		return Access{}, fmt.Errorf("%s: %w: %w", server, err, store.ErrRefused)
+	}
+	return a, nil
 }
 
 // Admitted reads some of the options of [AccessOptions]; those that are not given have their

@@ -33,7 +33,7 @@ var products = map[string]product{
 // ports are those that servers take where nothing else is said, by their drivers.
 var ports = map[string]string{
 	"redis": "6379", "memcached": "11211", "postgres": "5432", "mariadb": "3306", "etcd": "2379", "mongodb": "27017", "ferretdb": "27017",
-	"cassandra": "9042", "nats": "4222", "riak": "8087", "tokyotyrant": "1978",
+	"cassandra": "9042", "nats": "4222", "riak": "8087", "tarantool": "3301", "tokyotyrant": "1978",
 }
 
 // StartWord is what a command line calls the store's server where Assay is to start it; "": it is one that

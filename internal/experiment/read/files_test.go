@@ -115,7 +115,7 @@ func TestExamplesOfThePageLoad(t *testing.T) {
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	descriptions := fakeDescriptions()
-	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "redis", "mariadb", "postgres", "etcd", "nats", "cassandra",
+	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "redis", "mariadb", "postgres", "etcd", "tarantool", "nats", "cassandra",
 		"tokyocabinet-hash-java", "rocksdb-java", "lmdb-java", "sqlite-c", "mongodb-java", "cassandra-java", "riak-java"} {
 		descriptions = append(descriptions, store.Description{Name: name}) // known, and not built here
 	}
