@@ -149,7 +149,7 @@ func (p *Proof) ID() string {
 
 // ofPlace are settings that a server tells of where it was started, and not of how: each start has
 // other ones, and the question stays the same.
-var ofPlace = []string{"port", "store_dir", "max_file_store", "max_memory_store"}
+var ofPlace = []string{"port", "listen", "store_dir", "max_file_store", "max_memory_store"}
 
 // withoutPlace leaves such settings out.
 func (q Question) withoutPlace() Question {

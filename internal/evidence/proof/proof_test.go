@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("the proof by more cuts is lost: %+v", c)
 	}
 	placed := q
-	placed.Settings = map[string]string{"NoSync": "false", "port": "1234", "store_dir": "/tmp/x"}
+	placed.Settings = map[string]string{"NoSync": "false", "port": "1234", "listen": "127.0.0.1:1234", "store_dir": "/tmp/x"}
 	if c := find(placed, Power); c == nil || len(c.Differs) > 0 {
 		t.Errorf("a server at another port has no proof: %+v", c)
 	}
