@@ -45,7 +45,8 @@ quotas, cold caches, native stores, servers), what to do about it, and what is u
 				return usage(errors.New("--forget goes with --clean, which tries to remove the keys first"))
 			}
 			if clean {
-				return failed(cleanLeft(c.Context(), c.OutOrStdout(), run.LeftKeys{All: true, AllowRemote: allowRemote, Forget: forget}))
+				return failed(cleanLeft(c.Context(), c.OutOrStdout(),
+					run.LeftKeys{All: true, AllowRemote: allowRemote, Forget: forget}))
 			}
 			d, err := lookAround(directory)
 			if err != nil {
