@@ -311,7 +311,7 @@ func storesOf(word string) []string {
 	}
 	driver, rest, hasColon := strings.Cut(word, ":")
 	switch {
-	case hasColon && isPlainStore(driver) && strings.Contains(rest, "="):
+	case hasColon && isPlainStore(driver) && strings.Contains(rest, "=") && !strings.HasPrefix(rest, "//"):
 		return []string{driver + "[" + rest + "]"}
 	case hasColon && !strings.ContainsAny(word, "@/[") && !isPlainStore(driver) && portDrivers[rest] != "":
 		return []string{portDrivers[rest] + "@" + word}

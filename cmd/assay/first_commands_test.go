@@ -108,7 +108,7 @@ func TestHabitsOfOtherTools(t *testing.T) {
 	lines := []string{
 		"worker.yaml", "ycsb load", "benchstat old new", "show results", "resume dir", "frobnicate",
 		"run mysql", "run mysql@127.0.0.1:1", "run redis:6379",
-		"run redis://127.0.0.1:1", "run postgres://127.0.0.1:1/db", "run mongodb://127.0.0.1:1", "run workloads/workloada", "run 127.0.0.1:1234",
+		"run redis://127.0.0.1:1", "run redis://127.0.0.1:1/2?client=lean", "run postgres://127.0.0.1:1/db", "run mongodb://127.0.0.1:1", "run workloads/workloada", "run 127.0.0.1:1234",
 		"run bbolt -r 10", "run bbolt --warmup 3", "run bbolt --export-json out.json", "run bbolt --export-markdown out.md", "run bbolt -N", "run bbolt --prepare x",
 		"run bbolt --vus 10", "run bbolt -u 10", "run bbolt -i 100", "run bbolt --summary-export x",
 		"run redis@start -s 127.0.0.1", "run redis@start -p 6379", "run redis@start --data-size=100", "run redis@start --test-time=60", "run redis@start --key-pattern=R:R",
