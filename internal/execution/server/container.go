@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"assay/internal/base/bounded"
 	"assay/internal/base/owned"
@@ -116,7 +119,8 @@ func (of image) version(arguments []string) ([]byte, error) {
 	if _, err := of.digest(); err != nil {
 		return nil, err
 	}
-	asked := append([]string{"run", "--rm", "--pull", "never", "--network", "none", "--entrypoint", of.program, of.reference}, arguments...)
+	asked := append([]string{"run", "--rm", "--pull", "never", "--network", "none"}, limits()...)
+	asked = append(append(asked, "--entrypoint", of.program, of.reference), arguments...)
 	printed, err := askRuntime(runtime, asked...)
 	return []byte(printed), err
 }
@@ -149,7 +153,8 @@ func (i *Instance) contained(program string, arguments, environment []string) (c
 	}
 	command = []string{"run", "--rm", "--name", c.name, "--pull", "never", "--network", "host", "--user", user,
 		"--volume", i.Directory + ":" + i.Directory, "--workdir", i.Directory}
-	if os.Geteuid() != 0 && filepath.Base(c.runtime) == runtimes[0] {
+	command = append(command, limits()...)
+	if os.Geteuid() != 0 && filepath.Base(c.runtime) == "podman" {
 		command = append(command, "--userns", "keep-id") // otherwise the user is another one in there
 	}
 	if len(i.cpus) > 0 {
@@ -166,6 +171,34 @@ func (i *Instance) contained(program string, arguments, environment []string) (c
 		program = of.program
 	}
 	return c, append(append(command, "--entrypoint", program, of.reference), arguments...), nil
+}
+
+// limits give a container this process's own limit of open files, which a server that is started without one
+// has too. A runtime's defaults, that of processes too, are above what it may set on some machines.
+func limits() (words []string) {
+	for _, limit := range []struct {
+		name     string
+		resource int
+		most     uint64
+	}{{"nofile", unix.RLIMIT_NOFILE, math.MaxUint64}, {"nproc", unix.RLIMIT_NPROC, processesMost}} {
+		var is unix.Rlimit
+		if unix.Getrlimit(limit.resource, &is) == nil {
+			words = append(words, "--ulimit", fmt.Sprintf("%s=%s:%s", limit.name, limitText(min(is.Cur, limit.most)),
+				limitText(min(is.Max, limit.most))))
+		}
+	}
+	return words
+}
+
+// processesMost is more than a server has, and no more than podman leaves to its containers.
+const processesMost = 1 << 15
+
+// limitText is -1 for no limit.
+func limitText(n uint64) string {
+	if n == unix.RLIM_INFINITY {
+		return "-1"
+	}
+	return strconv.FormatUint(n, 10)
 }
 
 // containerPrefix begins the names of Assay's containers: no other is ever ended.

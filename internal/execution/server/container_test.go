@@ -62,6 +62,9 @@ func withRuntime(t *testing.T) (state string) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", place+":/usr/bin:/bin")
+	known := runtimes
+	runtimes = []string{"no-podman", "docker"} // the machine may have a true podman
+	t.Cleanup(func() { runtimes = known })
 	t.Setenv("STATE", state)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	return state
@@ -91,6 +94,19 @@ func containersOf(t *testing.T, state string) (names []string) {
 	return names
 }
 
+// Whom a server runs as that may run as root does not hang on where its binary stands: an image has it.
+func TestTheUserOfAServerInAnImage(t *testing.T) {
+	p := fake(honest).By(experiment.ImageBinary("valkey/valkey:8", ""))
+	p.NotAsRoot, p.MayBeRoot = []string{"nobody"}, true
+	if _, err := p.userFor("image:valkey/valkey:8", []string{t.TempDir()}); err != nil {
+		t.Error(err)
+	}
+	words := limits()
+	if len(words) != 4 || !strings.HasPrefix(words[1], "nofile=") || !strings.HasPrefix(words[3], "nproc=") {
+		t.Errorf("limits %q", words)
+	}
+}
+
 func inImage(kind string) Program { return fake(kind).By(experiment.ImageBinary("fake:1", os.Args[0])) }
 
 // The server's process, and not its runtime's, is what is watched, killed and stopped.
@@ -113,7 +129,7 @@ func TestAServerInAContainer(t *testing.T) {
 	if told, err := os.Readlink("/proc/" + strconv.Itoa(i.PID()) + "/exe"); err != nil || strings.HasSuffix(told, "sh") {
 		t.Errorf("the process that is watched is %s, %v", told, err)
 	}
-	for _, part := range []string{"--rm --name " + names[0], "--pull never", "--network host", "--cpuset-cpus 0",
+	for _, part := range []string{"--rm --name " + names[0], "--pull never", "--network host", "--cpuset-cpus 0", strings.Join(limits(), " "),
 		"--volume " + i.Directory + ":" + i.Directory, "--env FAKE=1", "--entrypoint " + os.Args[0] + " fake:1 " + asServer + " honest"} {
 		if !strings.Contains(asked(t, state), part) {
 			t.Errorf("the runtime was not asked for %q:\n%s", part, asked(t, state))
@@ -156,7 +172,7 @@ func TestContainersThatCantBeHad(t *testing.T) {
 		is       error
 		expected string
 	}{
-		"no runtime":        {inImage(honest), func(t *testing.T) { t.Setenv("PATH", "/nowhere") }, ErrNotInstalled, "neither podman nor docker is in PATH"},
+		"no runtime":        {inImage(honest), func(t *testing.T) { t.Setenv("PATH", "/nowhere") }, ErrNotInstalled, "neither no-podman nor docker is in PATH"},
 		"no such image":     {fake(honest).By("image:fake:2!x"), func(*testing.T) {}, nil, "No such image: fake:2|docker pull fake:2"},
 		"it does not start": {inImage(honest), func(t *testing.T) { t.Setenv("BREAKS", "1") }, nil, "no room for"},
 		"it ends at once":   {inImage(broken), func(*testing.T) {}, ErrDied, "exit status 3|FATAL: no such luck"},

@@ -207,11 +207,14 @@ func (p *Program) userFor(binary string, directories []string) (*syscall.Credent
 	if err != nil || u == nil {
 		return nil, nil
 	}
-	real, err := filepath.EvalSymlinks(binary)
-	if err != nil {
-		return nil, err
+	if _, is := p.ofImage(); !is { // whose program is in no directory of this machine
+		real, err := filepath.EvalSymlinks(binary)
+		if err != nil {
+			return nil, err
+		}
+		directories = append([]string{filepath.Dir(real)}, directories...)
 	}
-	for _, directory := range append([]string{filepath.Dir(real)}, directories...) {
+	for _, directory := range directories {
 		if closedBelow(directory, u) != nil {
 			return nil, nil
 		}
