@@ -329,10 +329,11 @@ func (d *driver) goOn(l *lane, f *flying, value []byte, err error) bool {
 // reap looks for answers, and notes for how long, or how late it came back, where operations wait until they
 // are due.
 func (d *driver) reap(wait time.Duration, ended store.Ended) error {
-	if len(d.waiting) == 0 {
-		return d.loop.Reap(wait, ended)
-	}
+	waits := len(d.waiting) > 0 // before: what ends may begin other waits
 	err := d.loop.Reap(wait, ended)
+	if !waits {
+		return err
+	}
 	switch late := d.lanes[0].clock.NowNS() - d.lookedNS - int64(wait); {
 	case wait == 0:
 		d.waiter.spun(late)

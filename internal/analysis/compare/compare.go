@@ -505,7 +505,7 @@ const (
 // decide it; 0: nothing is open for lack of blocks.
 func (c *comparer) deciding(blocks int) finding.Deciding {
 	runs := 2
-	if c.arms {
+	if c.arms || len(c.made.Sides) == 1 {
 		runs = 1
 	}
 	return finding.Deciding{Skipped: len(c.made.Skipped), Blocks: blocks, TooMany: blocks == decidingMost, Runs: runs}

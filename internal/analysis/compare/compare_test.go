@@ -328,6 +328,16 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %v, want %s; %+v %v", text, got.Outcome, want, got.Criteria, err)
 		}
 	}
+	for _, blocks := range []int{1, 2} {
+		few, err := compare.Limits(resulttest.RaceOf(blocks, recordtest.Arm{Name: "elm", PutRate: 100e3, BlockNoise: 0.3}),
+			criteria(t, "rate < 90k")...)
+		if err != nil || few.Outcome != compare.Inconclusive {
+			t.Fatalf("%d blocks: %+v, %v", blocks, few, err)
+		}
+		if remedy := finding.Remedy(few.Verdict); remedy != "run it with 3 blocks" {
+			t.Errorf("%d blocks: what to do is %q", blocks, remedy)
+		}
+	}
 	for _, texts := range [][]string{nil, {"rate < 0.95x"}} {
 		if got, err := compare.Limits(run, criteria(t, texts...)...); err == nil {
 			t.Errorf("%q of one run: %+v", texts, got)

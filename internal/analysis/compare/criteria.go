@@ -99,7 +99,7 @@ func (c Criterion) heldAgainst(row ComparisonRow) *facts.Estimate {
 // narrows with the root of their number.
 func (c *comparer) blocksFor(of Criterion, held *facts.Estimate, row int) int {
 	switch {
-	case held == nil || held.Low == nil:
+	case held == nil || held.Low == nil || held.Blocks < decidingMin: // of two blocks any interval is wide
 		return decidingMin
 	case !of.Absolute:
 		return c.ratios[row].Blocks(stat.Distance(held.Value/of.Limit), decidingMost)

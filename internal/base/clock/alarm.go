@@ -1,7 +1,6 @@
 package clock
 
 import (
-	"os"
 	"time"
 
 	"assay/internal/base/linux"
@@ -12,9 +11,8 @@ import (
 // millisecond. The zero value is ready to use, by one goroutine at a time. Where no such timer can be had,
 // it is time.Sleep.
 type Alarm struct {
-	timer    *os.File // nil: none was made yet
-	without  bool     // none can be had
-	expiries [8]byte
+	timer   *linux.Timer // nil: none was made yet
+	without bool         // none can be had
 }
 
 // Sleep returns once d has passed.
@@ -23,13 +21,12 @@ func (a *Alarm) Sleep(d time.Duration) {
 		return
 	}
 	if a.timer == nil && !a.without {
-		a.timer = linux.Timer()
+		a.timer = linux.NewTimer()
 		a.without = a.timer == nil
 	}
 	began := time.Now()
-	if a.timer != nil && linux.SetTimer(a.timer, d) == nil {
-		// What fails here is slept away below.
-		_, _ = a.timer.Read(a.expiries[:])
+	if a.timer != nil {
+		_ = a.timer.Wait(d) // what fails here is slept away below
 	}
 	if left := d - time.Since(began); left > 0 {
 		time.Sleep(left)

@@ -33,7 +33,19 @@ func TestAlarmsWakeNobodyBefore(t *testing.T) {
 	all.Wait()
 }
 
-// Without a timer of the kernel it sleeps all the same.
+// A sleep allocates nothing: what a worker allocates is shown as the store's.
+func TestSleepsAllocateNothing(t *testing.T) {
+	var a Alarm
+	a.Sleep(time.Microsecond)
+	if n := testing.AllocsPerRun(200, func() { a.Sleep(10 * time.Microsecond) }); n >= 1 {
+		t.Errorf("a sleep allocates %.1f times", n)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without a timer of the kernel it sleeps too.
 func TestAnAlarmWithoutATimerSleeps(t *testing.T) {
 	a := Alarm{without: true}
 	began := time.Now()

@@ -434,9 +434,9 @@ var _ = register(
 			`{{if has .cpu}}{{if or (has .dirty_bytes) (has .queue)}},{{end}} {{percent .cpu}} of the CPU used by others{{end}}`},
 	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true},
 		Severity: Warning,
-		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} told as "at most": more than a tenth is the harness's own delay.` +
+		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} shown as "at most": more than a tenth is the harness's own delay.` +
 			`{{else}}Operations of {{.arm}} in {{.place}} began late by up to more than a tenth of p99; its worker does not count how many.{{end}}`,
-		Many:   `Percentiles of {{list .Arms}} in {{list .Places}} told as "at most": more than a tenth is the harness's own delay.`,
+		Many:   `Percentiles of {{list .Arms}} in {{list .Places}} shown as "at most": more than a tenth is the harness's own delay.`,
 		Remedy: "use fewer threads than processors, and stop other programs"},
 	Entry{Example: SeenLateParams{Quantile: "p99", LateNS: 2e5, ResponseNS: 1e6},
 		Says: `{{.quantile}}: operations began up to {{latency .late_ns}} late, the response time is {{latency .response_ns}}`},

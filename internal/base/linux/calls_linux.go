@@ -134,28 +134,34 @@ func DetachedMount(kind string) (*os.File, error) {
 	return os.NewFile(uintptr(root), kind), nil
 }
 
-// Timer returns a timer of the kernel, as a file that can be read once it has expired; nil: none can be had.
-func Timer() *os.File {
+// Timer is a timer of the kernel, for which the scheduler waits as for a socket.
+type Timer struct {
+	file     *os.File
+	fd       int
+	expiries [8]byte
+}
+
+// NewTimer returns a timer; nil: none can be had.
+func NewTimer() *Timer {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil
 	}
-	return os.NewFile(uintptr(fd), "timerfd")
+	return &Timer{file: os.NewFile(uintptr(fd), "timerfd"), fd: fd}
 }
 
-// SetTimer has a timer expire once, after d.
-func SetTimer(timer *os.File, d time.Duration) error {
-	raw, err := timer.SyscallConn()
-	if err != nil {
-		return err
-	}
+// Wait returns once d has passed. One goroutine at a time may wait.
+func (t *Timer) Wait(d time.Duration) error {
 	at := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	var failed error
-	if err := raw.Control(func(fd uintptr) { failed = unix.TimerfdSettime(int(fd), 0, &at, nil) }); err != nil {
+	if err := unix.TimerfdSettime(t.fd, 0, &at, nil); err != nil {
 		return err
 	}
-	return failed
+	_, err := t.file.Read(t.expiries[:])
+	return err
 }
+
+// Close ends it.
+func (t *Timer) Close() error { return t.file.Close() }
 
 // SleepExactly has the kernel wake the calling OS thread within a microsecond of when it asked to be woken, or
 // as it did before. The scheduler must not move the goroutine meanwhile.

@@ -117,11 +117,17 @@ func DieWithParent(*syscall.SysProcAttr, syscall.Signal)              {}
 func DetachedMount(string) (*os.File, error)                          { return nil, errors.ErrUnsupported }
 func StatCached(string, *unix.Stat_t) error                           { return errors.ErrUnsupported }
 
-// Timer returns none.
-func Timer() *os.File { return nil }
+// Timer is none.
+type Timer struct{}
 
-// SetTimer fails.
-func SetTimer(*os.File, time.Duration) error { return errors.ErrUnsupported }
+// NewTimer returns none.
+func NewTimer() *Timer { return nil }
+
+// Wait fails.
+func (*Timer) Wait(time.Duration) error { return errors.ErrUnsupported }
+
+// Close does nothing.
+func (*Timer) Close() error { return nil }
 
 // SleepExactly fails.
 func SleepExactly(bool) error { return errors.ErrUnsupported }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/invopop/jsonschema"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"assay/internal/execution/control"
 	"assay/internal/experiment/keyval"
@@ -80,22 +79,14 @@ func TestMessagesHaveTheirForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := valid(schema, string(text)); err != nil {
+		if err := forms.Valid(schema, text); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 		for right, wrong := range c.wrong {
 			broken := strings.Replace(string(text), right, wrong, 1)
-			if broken == string(text) || valid(schema, broken) == nil {
+			if broken == string(text) || forms.Valid(schema, []byte(broken)) == nil {
 				t.Errorf("%s: the schema takes %s", name, wrong)
 			}
 		}
 	}
-}
-
-func valid(schema *validator.Schema, text string) error {
-	value, err := validator.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(value)
 }

@@ -123,6 +123,15 @@ func Compile(t testing.TB, schema []byte) *validator.Schema {
 	return compiled
 }
 
+// Valid returns an error where a text is no JSON of the schema's form.
+func Valid(schema *validator.Schema, text []byte) error {
+	value, err := validator.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
 func (f Form) name(of reflect.Type) string {
 	if name := f.Names[of]; name != "" {
 		return name
