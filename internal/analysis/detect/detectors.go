@@ -23,7 +23,7 @@ var (
 		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNetwork,
 		detectPauses, detectSlowOpen, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,
-		detectDispatchLate, detectBacklog, detectOverTime, detectReplay,
+		detectDispatchLate, detectBacklog, detectOverTime, detectUnsureCapacities, detectReplay,
 		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent,
 		detectServerKept,
 		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectServerLeft,

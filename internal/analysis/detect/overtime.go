@@ -1,10 +1,13 @@
 package detect
 
 import (
+	"strings"
+
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/capacity"
+	"assay/internal/experiment/plan"
 )
 
 // detectOverTime tells of a rate that changes over time what the store answered: above which rate
@@ -36,5 +39,27 @@ func detectOverTime(_ *record.Run, tables []*facts.Table) (found []finding.Findi
 				NotBegun: o.NotBegun}))
 		}
 	})
+	return found
+}
+
+// detectUnsureCapacities tells of tables in which capacities are of blocks that differ in kind.
+func detectUnsureCapacities(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	for _, t := range tables {
+		p := finding.CapacityUnsureParams{Place: t.Place()}
+		for _, r := range t.Rows {
+			if r.Role != plan.Measured || r.Capacity == nil || r.Capacity.Unsure == nil {
+				continue
+			}
+			var shown []string
+			for _, outcome := range r.Capacity.Unsure {
+				shown = append(shown, string(outcome))
+				p.Machine = p.Machine || outcome == capacity.Unstable && t.Unsteady()
+			}
+			p.Stores = append(p.Stores, r.Arm+": "+strings.Join(shown, ", "))
+		}
+		if len(p.Stores) > 0 {
+			found = append(found, placed(t, "", p))
+		}
+	}
 	return found
 }

@@ -9,6 +9,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/capacity"
+	"assay/internal/experiment/plan"
 )
 
 // Capacity is what searches for a capacity found of a row, over its blocks. Its rate is the row's.
@@ -17,6 +18,8 @@ type Capacity struct {
 	Outcome    capacity.Outcome     `json:"outcome"` // what more than half of the blocks show
 	Blocks     int                  `json:"blocks"`  // so many of them
 	Of         int                  `json:"of_blocks"`
+	// Unsure are what the blocks show, where the capacity is of all of them although they differ in kind.
+	Unsure []capacity.Outcome `json:"unsure,omitempty"`
 	// Rate is what the outcome's words are about, the median of its blocks, in operations a second: of a
 	// capacity see the row's rate.
 	Rate float64 `json:"rate"`
@@ -83,9 +86,64 @@ type CapacityLimit struct {
 // bandsOfCapacity is how many bands a curve has at most.
 const bandsOfCapacity = 16
 
+// withEdge are the outcomes whose rate is one at which objectives break, as a capacity is.
+var withEdge = []capacity.Outcome{capacity.Found, capacity.Cliff, capacity.NoRecovery, capacity.Declines,
+	capacity.Unstable}
+
+// Unsteady reports whether blocks of several stores, and of half of all, keep and break objectives at the same
+// rates: that is the machine's doing and no store's.
+func (t *Table) Unsteady() bool {
+	searched, unstable := map[int]bool{}, map[int]bool{}
+	for _, r := range t.Rows {
+		if r.Role != plan.Measured {
+			continue
+		}
+		for _, o := range r.Used() {
+			if o.Fitted != nil {
+				searched[r.Store] = true
+				unstable[r.Store] = unstable[r.Store] || o.Fitted.Outcome == capacity.Unstable
+			}
+		}
+	}
+	n := 0
+	for _, is := range unstable {
+		if is {
+			n++
+		}
+	}
+	return n > 1 && 2*n >= len(searched)
+}
+
+// outcomeOf says what blocks show together. Where they differ, one block's hiccup is no property of the store:
+// if some found a capacity, and all others a rate at which objectives break, it is of all of them. So it is
+// where the machine is what is unstable.
+func (c *Capacity) outcomeOf(outcomes []capacity.Outcome, unsteady bool) {
+	c.Of = len(outcomes)
+	c.Outcome, c.Blocks = MostFrequent(outcomes)
+	most := 2*c.Blocks > c.Of
+	if most && (c.Outcome != capacity.Unstable || !unsteady) {
+		return
+	}
+	found, edges := 0, 0
+	for _, o := range outcomes {
+		if o == capacity.Found {
+			found++
+		}
+		if slices.Contains(withEdge, o) {
+			edges++
+		}
+	}
+	switch {
+	case edges == c.Of && (found > 0 || unsteady):
+		c.Outcome, c.Blocks, c.Unsure = capacity.Found, found, outcomes
+	case !most:
+		c.Outcome = capacity.Disagree
+	}
+}
+
 // capacityOf sums up a row that searched for a capacity; nil: it did not. The curve of its latency by the
 // rate that was asked for is that of a rate over time.
-func (r *Row) capacityOf(work experiment.Phase) *Capacity {
+func (r *Row) capacityOf(work experiment.Phase, unsteady bool) *Capacity {
 	if work.Capacity == nil {
 		return nil
 	}
@@ -100,18 +158,14 @@ func (r *Row) capacityOf(work experiment.Phase) *Capacity {
 	if len(searches) == 0 {
 		return nil
 	}
-	c.Of = len(searches)
-	c.Outcome, c.Blocks = MostFrequent(outcomes)
-	if 2*c.Blocks <= c.Of {
-		c.Outcome = capacity.Disagree // one block's hiccup is no property of the store
-	}
+	c.outcomeOf(outcomes, unsteady)
 	var rates []float64
 	each := make([][]float64, len(c.Objectives)+1)
 	for _, o := range r.Used() {
 		if o.Fitted == nil {
 			continue
 		}
-		if o.Fitted.Outcome == c.Outcome {
+		if o.Fitted.Outcome == c.Outcome || c.Unsure != nil {
 			rates = append(rates, o.Fitted.Rate)
 		}
 		for k, rate := range o.Fitted.Each {

@@ -30,7 +30,7 @@ func searched(rate float64, late bool) *record.Phase {
 			took = 1e7
 			if late {
 				s.Late = make([]uint64, 25)
-				s.Late[13] = n // a millisecond and more
+				s.Late[16] = n // eight milliseconds and more
 			}
 		}
 		s.Response.Counts[histogram.Bucket(took)] = n
@@ -62,7 +62,7 @@ func rowOf(phases ...*record.Phase) *Row {
 
 func TestCapacityOfARow(t *testing.T) {
 	r := rowOf(searched(40_000, false), searched(41_000, false), searched(42_000, false))
-	c := r.capacityOf(capacityWork)
+	c := r.capacityOf(capacityWork, false)
 	if c.Outcome != capacity.Found || c.Blocks != 3 || math.Abs(c.Rate/41_000-1) > 0.02 {
 		t.Errorf("%s %v in %d blocks, expected 41000", c.Outcome, c.Rate, c.Blocks)
 	}
@@ -94,7 +94,7 @@ func TestCapacityOfARow(t *testing.T) {
 }
 
 func TestCapacity_of_a_client_that_is_too_slow_is_none(t *testing.T) {
-	c := rowOf(searched(40_000, true), searched(41_000, true)).capacityOf(capacityWork)
+	c := rowOf(searched(40_000, true), searched(41_000, true)).capacityOf(capacityWork, false)
 	if c.Outcome != capacity.Client || c.Limit.Kind != LimitClient || c.Rate > 42_000 {
 		t.Errorf("%s %v, limited by %s", c.Outcome, c.Rate, c.Limit.Kind)
 	}
@@ -102,16 +102,66 @@ func TestCapacity_of_a_client_that_is_too_slow_is_none(t *testing.T) {
 
 func TestCapacity_is_what_most_blocks_show(t *testing.T) {
 	odd := searched(40_000, true)
-	c := rowOf(searched(40_000, false), odd, searched(41_000, false)).capacityOf(capacityWork)
+	c := rowOf(searched(40_000, false), odd, searched(41_000, false)).capacityOf(capacityWork, false)
 	if c.Outcome != capacity.Found || c.Blocks != 2 || c.Of != 3 {
 		t.Errorf("%s in %d of %d blocks", c.Outcome, c.Blocks, c.Of)
 	}
-	c = rowOf(searched(40_000, false), odd).capacityOf(capacityWork)
+	c = rowOf(searched(40_000, false), odd).capacityOf(capacityWork, false)
 	if c.Outcome != capacity.Disagree || c.Rate != 0 {
 		t.Errorf("of two blocks that do not agree: %s %v", c.Outcome, c.Rate)
 	}
-	if (&Row{}).capacityOf(experiment.Phase{}) != nil {
+	if (&Row{}).capacityOf(experiment.Phase{}, false) != nil {
 		t.Error("a phase that does not search has a capacity")
+	}
+}
+
+func TestCapacity_outcomeOf(t *testing.T) {
+	const found, unstable, declines, atLeast = capacity.Found, capacity.Unstable, capacity.Declines, capacity.AtLeast
+	for name, c := range map[string]struct {
+		blocks   []capacity.Outcome
+		unsteady bool
+		want     capacity.Outcome
+		unsure   bool
+	}{
+		"all found":                       {[]capacity.Outcome{found, found, found}, false, found, false},
+		"most found":                      {[]capacity.Outcome{found, unstable, found}, false, found, false},
+		"one of each":                     {[]capacity.Outcome{found, unstable, declines}, false, found, true},
+		"one of each, and one has no end": {[]capacity.Outcome{found, unstable, atLeast}, false, capacity.Disagree, false},
+		"none found":                      {[]capacity.Outcome{unstable, declines}, false, capacity.Disagree, false},
+		"the store is unstable":           {[]capacity.Outcome{unstable, unstable, found}, false, unstable, false},
+		"the machine is unstable":         {[]capacity.Outcome{unstable, unstable, unstable}, true, found, true},
+		"it is, and the store gets slow":  {[]capacity.Outcome{declines, declines, unstable}, true, declines, false},
+		"it is, and one has no end":       {[]capacity.Outcome{unstable, unstable, atLeast}, true, unstable, false},
+	} {
+		var got Capacity
+		got.outcomeOf(c.blocks, c.unsteady)
+		if got.Outcome != c.want || (got.Unsure != nil) != c.unsure {
+			t.Errorf("%s: %s, unsure %v", name, got.Outcome, got.Unsure)
+		}
+	}
+}
+
+// The machine is unsteady where half of the stores are, two at least.
+func TestTable_Unsteady(t *testing.T) {
+	for name, c := range map[string]struct {
+		unstable []bool // stores
+		want     bool
+	}{
+		"one store alone": {[]bool{true}, false}, "one of two": {[]bool{true, false}, false},
+		"both": {[]bool{true, true}, true}, "two of four": {[]bool{true, false, true, false}, true},
+		"two of five": {[]bool{true, false, true, false, false}, false},
+	} {
+		var table Table
+		for i, unstable := range c.unstable {
+			r := rowOf(searched(40_000, false), searched(40_000, false))
+			if r.Store = i; unstable {
+				r.Trials[1].Fitted.Outcome = capacity.Unstable
+			}
+			table.Rows = append(table.Rows, r)
+		}
+		if got := table.Unsteady(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
@@ -166,7 +216,7 @@ func TestLimitOf(t *testing.T) {
 			s.DiskBusy = number(0)
 		}
 	}
-	if l := rowOf(p, p, p).capacityOf(capacityWork).Limit; l.Kind != LimitDisk ||
+	if l := rowOf(p, p, p).capacityOf(capacityWork, false).Limit; l.Kind != LimitDisk ||
 		math.Abs(*l.DiskRequests/4000-1) > 0.1 {
 		t.Errorf("limited by %+v, expected the disk; steps that are done again do not count", l)
 	}

@@ -22,8 +22,14 @@ func LatenciesOf(refusal Refusal, phases ...*record.Phase) Latencies {
 	var longest uint64
 	for _, p := range phases {
 		l.OneIn = max(l.OneIn, p.TimedEvery)
+		judged := p.Confirmed()
+		if judged != nil {
+			merged.Add(judged)
+			l.FromDue = true
+		}
 		for _, op := range p.Operations {
 			switch {
+			case judged != nil:
 			case op.Response != nil:
 				merged.Add(op.Response)
 				l.FromDue = true

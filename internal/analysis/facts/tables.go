@@ -230,7 +230,7 @@ func (r *Row) sum(t *Table) {
 	r.Checked, r.Milestones, r.StartsApartNS = checkedOf(phases), milestonesOf(phases), startsApartOf(phases)
 	r.Plans, r.Nodes, r.OverTime = r.plansOf(t), r.nodesOf(t), r.overTime(t.Work)
 	r.Replay = replayOf(phases)
-	r.Capacity = r.capacityOf(t.Work)
+	r.Capacity = r.capacityOf(t.Work, t.Work.Capacity != nil && t.Unsteady())
 }
 
 // resources fills in means over blocks of sizes and of what an operation cost.

@@ -148,7 +148,8 @@ func (p *pauses) after(r *rand.Rand, at float64) float64 {
 
 // step lets operations come at a rate, and counts those that are due in the part of it that is judged.
 func (s *server) step(rate, from, seconds, late float64) (c capacity.Counts) {
-	at, sum, above, first := 0.0, 0.0, uint64(0), 0
+	at, sum, first := 0.0, 0.0, 0
+	var slow []float64
 	if s.pauses != nil {
 		s.pauses.at = s.pauses.apart * s.r.ExpFloat64()
 	}
@@ -179,12 +180,26 @@ func (s *server) step(rate, from, seconds, late float64) (c capacity.Counts) {
 			}
 			sum += took
 			if took > standInLimit*1e9 {
-				above++
+				slow = append(slow, took)
 			}
 		}
 	}
 	c.MeanNS = sum / float64(max(c.Ended, 1))
-	c.Above = func(float64) uint64 { return above }
+	c.Above = func(ns float64) (n uint64) {
+		for _, took := range slow {
+			if took > ns {
+				n++
+			}
+		}
+		return n
+	}
+	c.Late = func(ns float64) uint64 {
+		if late > ns {
+			return c.Ended
+		}
+		return 0
+	}
+	c.LateMeanNS = late
 	return c
 }
 
@@ -210,9 +225,8 @@ func (s *server) search(seed uint64, clientMost float64) (capacity.Fitted, float
 		c := s.step(step.Rate, standInSettles*seconds, seconds, late)
 		s.service = service
 		search.Saw(capacity.Seen{Kind: step.Kind, Rate: step.Rate, Due: c.Due,
-			Used: capacity.Used(standInAsked.Objectives, c),
-			Done: float64(c.Ended) / seconds / (1 - standInSettles), ClientLate: late > standInLimit*1e8,
-			Disturbed: taken})
+			Used: capacity.Used(standInAsked.Objectives, c), ByClient: capacity.ByClient(standInAsked.Objectives, c),
+			Done: float64(c.Ended) / seconds / (1 - standInSettles), Disturbed: taken})
 	}
 }
 

@@ -13,6 +13,7 @@ const (
 	OptionsTuned   Code = "options-tuned"
 	ChoiceMade     Code = "choice"
 	ChoiceCost     Code = "choice-cost"
+	CapacityUnsure Code = "capacity-unsure"
 )
 
 var _ = register(
@@ -43,6 +44,11 @@ var _ = register(
 		Also: []Parameters{CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms and errors < 0.1%", Stores: []string{"redis 41.2 k/s"}, Breaks: []string{"errors < 0.1% at 52.0 k/s (redis)"}}},
 		Says: `Sustained at {{.objectives}} in {{.place}}: {{list .stores}}` +
 			`{{if has .factor}}; {{factor .factor}}{{if has .low}} ({{interval .low .high}}){{end}}{{end}}.{{if .breaks}} By themselves: {{list .breaks}}.{{end}}`},
+	Entry{Example: CapacityUnsureParams{Place: "capacity (D0)", Stores: []string{"redis: capacity, unstable, declines"}}, Severity: Warning,
+		Also: []Parameters{CapacityUnsureParams{Place: "capacity (D0)", Machine: true, Stores: []string{"memcached: unstable, unstable, capacity", "redis: unstable, capacity, unstable"}}},
+		Says: `{{if .machine}}Several stores kept and missed their objectives at the same rates in {{.place}}: the machine pauses.` +
+			`{{else}}Blocks differ in kind in {{.place}}.{{end}} Capacities are of all blocks, so intervals are wide: {{list .stores}}.`,
+		Remedy: `use a machine without other load, or ask for a lower percentile`},
 	Entry{Example: CapacityHeldParams{Place: "capacity (D0)", Stores: []string{"memcached 60.7 k/s for 10 s", "redis 39.1 k/s for 10 s in 2 of 3 blocks"}},
 		Also: []Parameters{CapacityHeldParams{Place: "capacity (D0)", Not: []string{"redis"}}},
 		Says: `{{if .stores}}Confirmed by a longer step in {{.place}}: {{list .stores}}.{{if .not}} {{end}}{{end}}{{if .not}}No longer step held in {{.place}}: {{list .not}}.{{end}}`},
@@ -104,6 +110,16 @@ type CapacityFoundParams struct {
 }
 
 func (CapacityFoundParams) code() Code { return CapacityFound }
+
+// CapacityUnsureParams are of a table's stores whose blocks differ in kind, and what each block shows. Machine:
+// several stores are unstable at once.
+type CapacityUnsureParams struct {
+	Place   string
+	Machine bool `param:"omitempty"`
+	Stores  []string
+}
+
+func (CapacityUnsureParams) code() Code { return CapacityUnsure }
 
 // CapacityHeldParams are of the last steps of searches.
 type CapacityHeldParams struct {

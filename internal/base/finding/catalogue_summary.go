@@ -44,6 +44,8 @@ var _ = register(
 	Entry{Example: NextParams{Code: NextUndo, Arm: "etcd"}, Says: `This undoes what the run left on the server of {{.arm}}.`},
 	Entry{Example: NextParams{Code: NextSetting, Arm: "lmdb"},
 		Says: `This gives {{.arm}} room for the data: writes beyond its limit failed.`},
+	Entry{Example: NextParams{Code: NextLanes, Arm: "memcached"},
+		Says: `The client was the limit of {{.arm}}; asynchronous handles take less of its CPU.`},
 	Entry{Example: NextParams{Code: NextNoStore, Remedy: "redis at 127.0.0.1:6379 is a replica: it takes no writes"},
 		Says: `No store was measured; this shows every trial. {{clean .remedy}}.`},
 	Entry{Example: NextParams{Code: NextDoctor},
@@ -89,6 +91,7 @@ const (
 	NextNoStore      Code = "next no-store"
 	NextUndo         Code = "next undo"
 	NextSetting      Code = "next setting"
+	NextLanes        Code = "next lanes"
 	NextDoctor       Code = "next doctor"
 	NextDoctorBusy   Code = "next doctor-busy"
 

@@ -2,6 +2,7 @@ package record
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"assay/internal/base/histogram"
@@ -12,11 +13,26 @@ import (
 )
 
 // Capacity is a search for the highest rate at which objectives hold. The phase that has it is the sum of
-// its steps, but for response times and lateness: those are of the last step that held.
+// its steps, but for response times and lateness: those are of the last step, where that held. Lateness is of
+// the part of it that is judged.
 type Capacity struct {
 	Steps []CapacityStep `json:"steps"` // in the order in which they were done
 	// An objective is of errors: operations that failed do not mark the trial.
 	MayFail bool `json:"may_fail,omitempty"`
+}
+
+// Confirmed are the response times in the judged part of the step that confirms; nil: none held, or the phase
+// is no search.
+func (p *Phase) Confirmed() *histogram.Histogram {
+	if p.Capacity == nil || len(p.Capacity.Steps) == 0 {
+		return nil
+	}
+	last := &p.Capacity.Steps[len(p.Capacity.Steps)-1]
+	kept := func(o Operation) bool { return o.Response != nil && o.Response.Count() > 0 }
+	if last.Kind != capacity.Hold || !slices.ContainsFunc(p.Operations, kept) {
+		return nil
+	}
+	return last.Response
 }
 
 // CapacityStep is what one step of a search saw. due, never_ended, response_ns and late are of the part that
@@ -91,9 +107,6 @@ func (s *CapacityStep) NoteMachine(p *Phase) {
 	}
 }
 
-// clientLateShare is the share of a limit from which on dispatch lateness breaks it.
-const clientLateShare = 0.1
-
 // Seen is what the step saw of objectives.
 func (s *CapacityStep) Seen(objectives []capacity.Objective) capacity.Seen {
 	seen := capacity.Seen{Kind: s.Kind, Rate: s.Rate, Done: s.Done, Due: s.Due, Disturbed: s.Disturbed(),
@@ -102,21 +115,9 @@ func (s *CapacityStep) Seen(objectives []capacity.Objective) capacity.Seen {
 		return seen
 	}
 	c := capacity.Counts{Due: s.Due, Ended: s.Due - min(s.Never, s.Due), Bad: s.Bad, Missed: s.Missed,
-		MeanNS: s.Response.Mean(), Above: s.above}
+		MeanNS: s.Response.Mean(), Above: s.above, Late: s.lateMost, LateMeanNS: s.lateMean()}
 	seen.Used = capacity.Used(objectives, c)
-	for i, o := range objectives {
-		q := o.Quantile
-		switch o.Metric {
-		case capacity.Mean:
-			q = 0.5
-		case capacity.Percentile:
-		default:
-			continue
-		}
-		if seen.Used[i] > 1 && s.LateAt(q) > clientLateShare*o.Limit {
-			seen.ClientLate = true
-		}
-	}
+	seen.ByClient = capacity.ByClient(objectives, c)
 	return seen
 }
 
@@ -130,15 +131,32 @@ func (s *CapacityStep) above(ns float64) (n uint64) {
 	return n
 }
 
-// LateAt is by how much an operation began late at a quantile, at least.
-func (s *CapacityStep) LateAt(q float64) float64 {
-	left := (1 - q) * float64(s.Due-min(s.Never, s.Due))
-	for word, n := range slices.Backward(s.Late) {
-		if left -= float64(n); left < 0 && n > 0 {
-			return float64(counters.LatenessFromNS(word))
+// lateMost returns how many operations began later, at most: all of the word that it lies in.
+func (s *CapacityStep) lateMost(ns float64) (n uint64) {
+	for word, count := range s.Late {
+		if lateUntil(word) > ns {
+			n += count
 		}
 	}
-	return 0
+	return n
+}
+
+// lateMean is by how much operations began late on average, at most, in ns.
+func (s *CapacityStep) lateMean() (ns float64) {
+	for word, count := range s.Late {
+		if count > 0 {
+			ns += lateUntil(word) * float64(count) / float64(s.Due)
+		}
+	}
+	return ns
+}
+
+// lateUntil is the greatest lateness that a word counts: the last has no end.
+func lateUntil(word int) float64 {
+	if word >= counters.LatenessWords-1 {
+		return math.Inf(1)
+	}
+	return float64(counters.LatenessFromNS(word + 1))
 }
 
 // Fitted is what the steps come to.

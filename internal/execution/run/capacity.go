@@ -129,7 +129,7 @@ func (s *capacitySearch) result() *record.Phase {
 		return r
 	}
 	r.Late, r.LatenessMaxNS, r.NotBegun, r.BehindNS =
-		s.held.Late, s.held.LatenessMaxNS, s.held.NotBegun, s.held.BehindNS
+		s.capacity.Steps[len(s.capacity.Steps)-1].Late, s.held.LatenessMaxNS, s.held.NotBegun, s.held.BehindNS
 	for i := range r.Operations {
 		for k := range s.held.Operations {
 			if s.held.Operations[k].Name == r.Operations[i].Name && s.held.Operations[k].Response != nil {

@@ -111,6 +111,44 @@ func TestSearch_finds_an_edge(t *testing.T) {
 	}
 }
 
+// What is the client's is what delay may explain: a store that is far above its limit is slow by itself.
+func TestByClient(t *testing.T) {
+	objectives := []Objective{{Percentile, 0.99, 5e6}}
+	above := func(slow map[float64]uint64) func(float64) uint64 { // operations of so many ns each
+		return func(ns float64) (n uint64) {
+			for took, count := range slow {
+				if took > ns {
+					n += count
+				}
+			}
+			return n
+		}
+	}
+	for name, c := range map[string]struct {
+		response, late map[float64]uint64
+		never          uint64
+		want           float64
+	}{
+		"in time":                                  {map[float64]uint64{8e6: 300}, map[float64]uint64{2e6: 99}, 0, 0},
+		"all of it late":                           {map[float64]uint64{20e6: 300}, map[float64]uint64{18e6: 300}, 0, 3},
+		"late by less than the store takes":        {map[float64]uint64{20e6: 300}, map[float64]uint64{2e6: 150}, 0, 0},
+		"half of what is slow is late":             {map[float64]uint64{20e6: 300}, map[float64]uint64{18e6: 150}, 0, 1.5},
+		"near the limit, which 50 are above alone": {map[float64]uint64{5.5e6: 200}, map[float64]uint64{1.5e6: 150}, 0, 1.5},
+		"never begun, and what began was late":     {nil, map[float64]uint64{2e6: 150}, 500, 5},
+		"never ended, and all was in time":         {nil, nil, 500, 0},
+	} {
+		got := ByClient(objectives, Counts{Due: 10_000, Ended: 10_000 - c.never, Above: above(c.response),
+			Late: above(c.late)})
+		if math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	mean := []Objective{{Mean, 0, 1e6}}
+	if got := ByClient(mean, Counts{Due: 10, Ended: 10, MeanNS: 3e6, LateMeanNS: 1e6, Late: above(nil)}); got != 1 {
+		t.Errorf("mean: %v", got)
+	}
+}
+
 func TestSearch_outcomes(t *testing.T) {
 	slow := func(step Step, n int) Seen { return sharp(12_345)(step, n) }
 	cases := []struct {
@@ -124,7 +162,7 @@ func TestSearch_outcomes(t *testing.T) {
 		{"client late above 8000/s", func(step Step, n int) Seen {
 			seen := slow(step, n)
 			if step.Rate > 8000 {
-				seen.Used[0], seen.ClientLate = 50, true
+				seen.Used[0], seen.ByClient = 50, 49.5
 			}
 			return seen
 		}, Client, 8000},

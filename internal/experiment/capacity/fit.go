@@ -58,6 +58,8 @@ const (
 	// to the capacity keep the objectives together.
 	outliersMin = 2
 	apartAtAll  = 1.1
+	// clientMost is how many times the capacity may be higher without the client's delay.
+	clientMost = 1.05
 	// collapses is which share of its capacity a store does above a cliff.
 	collapses = 0.8
 	widthUsed = 4
@@ -105,10 +107,19 @@ func Fit(seen []Seen) Fitted {
 		f.Outcome, f.Rate = Below, lowest.Rate
 		return f
 	}
-	if f.Outcome = f.judge(seen); f.Outcome == Client {
-		f.Rate = min(f.Rate, max(highest, 0))
+	if clientBroke(open, f.Rate) {
+		f.Outcome, f.Rate = Client, min(f.Rate, max(highest, 0))
+		return f
 	}
+	f.Outcome = f.judge(seen)
 	return f
+}
+
+// clientBroke reports whether steps without what may be the client's delay break nowhere, or at a rate well
+// above that at which they do with it.
+func clientBroke(open []Seen, rate float64) bool {
+	alone, _ := edge(open, (*Seen).byStore)
+	return alone == 0 || alone > clientMost*rate
 }
 
 // withoutOutliers leaves out what later steps contradict. What is slower from some moment on breaks where it
@@ -157,7 +168,6 @@ func unstable(seen []Seen) bool {
 
 // judge says what a rate at which objectives break is.
 func (f *Fitted) judge(seen []Seen) Outcome {
-	broke, clientLate := 0, 0
 	var above []float64
 	low, recovered := true, true
 	for i := range seen {
@@ -168,20 +178,13 @@ func (f *Fitted) judge(seen []Seen) Outcome {
 		case s.Kind == Recovery:
 			recovered = s.Held()
 		}
-		if s.Kind != Closed && s.Rate > f.Rate && !s.Held() {
-			if broke++; s.ClientLate {
-				clientLate++
-			}
-			if s.Rate >= f.Rate*beside {
-				above = append(above, s.Done/f.Rate)
-			}
+		if s.Kind != Closed && s.Rate >= f.Rate*beside && !s.Held() {
+			above = append(above, s.Done/f.Rate)
 		}
 	}
 	tried, confirmed := holdsTried(seen)
 	slices.Sort(above)
 	switch {
-	case 2*clientLate > broke:
-		return Client
 	case saturationFalls(seen):
 		return Declines
 	case unstable(seen):

@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -149,6 +150,10 @@ type Counts struct {
 	MeanNS float64                 // of those that ended
 	Bad    float64                 // share of operations that did not end well
 	Missed float64                 // share of reads that found nothing; 0: there were no reads
+	// Late is how many of those that ended the client began so late, at most, and LateMeanNS by how much it
+	// was late on average, at most. Nil: it began all in time.
+	Late       func(ns float64) uint64
+	LateMeanNS float64
 }
 
 // UsedBy returns how much of the objective's limit a step used: at most 1 where it held. Of a
@@ -171,6 +176,58 @@ func (o Objective) UsedBy(c Counts) float64 {
 		return c.Missed / o.Limit
 	}
 	return 0
+}
+
+// inTimeShare is the share of a limit by which the client may be late, at its percentile, and be in time.
+const inTimeShare = 0.2
+
+// inTime reports whether the client began operations so early that what is slow is the store.
+func (o Objective) inTime(c Counts) bool {
+	switch o.Metric {
+	case Percentile:
+		return float64(c.Late(inTimeShare*o.Limit)) <= (1-o.Quantile)*float64(c.Ended)
+	case Mean:
+		return c.LateMeanNS <= inTimeShare*o.Limit
+	}
+	return true
+}
+
+// latenessFrom is the least lateness that is asked for, in ns, and latenessMost the greatest, in limits.
+// Between them it doubles, as the classes do in which lateness is counted.
+const (
+	latenessFrom = 1 << 13
+	latenessMost = 8
+)
+
+// byStore is how much of the limit a step used at least without what the client was late. Of operations
+// above the limit and x more, as many are slow by themselves as did not begin later than x.
+func (o Objective) byStore(c Counts) (most float64) {
+	switch o.Metric {
+	case Percentile:
+		for x := float64(latenessFrom); x <= latenessMost*o.Limit; x *= 2 {
+			slow := float64(c.Above(o.Limit+x)) - float64(c.Late(x))
+			most = max(most, slow/float64(c.Due)/(1-o.Quantile))
+		}
+	case Mean:
+		most = max(0, c.MeanNS-c.LateMeanNS) / o.Limit
+	default:
+		most = o.UsedBy(c)
+	}
+	return most
+}
+
+// ByClient is what a step used of its limits that may be by the client's own delay: 0 where it was in time.
+// What did not end is then the client's too, as it may never have been begun.
+func ByClient(objectives []Objective, c Counts) float64 {
+	late := func(o Objective) bool { return !o.inTime(c) }
+	if c.Late == nil || c.Due == 0 || !slices.ContainsFunc(objectives, late) {
+		return 0
+	}
+	used, store := 0.0, 0.0
+	for _, o := range objectives {
+		used, store = max(used, o.UsedBy(c)), max(store, o.byStore(c))
+	}
+	return max(used, KeepsUp(c)) - min(store, used)
 }
 
 // unfinishedMax is the share of operations that may not have ended with a step: beyond it the store

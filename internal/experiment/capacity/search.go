@@ -34,9 +34,9 @@ type Seen struct {
 	Used []float64 // of the limit of each objective, and last of what may be left unfinished
 	Done float64   // operations a second that ended well
 	Due  uint64    // operations that were due in the part that is judged
-	// ClientLate says that the client began operations so late that an objective broke, or may have, by
-	// that alone.
-	ClientLate bool
+	// ByClient is how much of what the step used of the limit that is nearest to breaking may be the
+	// client's own delay.
+	ByClient float64
 	// Disturbed says that others took a part of the machine meanwhile, as it tells itself.
 	Disturbed bool
 	// Again says that the step was disturbed and is done again: it is not judged.
@@ -51,6 +51,9 @@ func (s *Seen) Most() (most float64) {
 	}
 	return most
 }
+
+// byStore is Most without what may be the client's delay.
+func (s *Seen) byStore() float64 { return s.Most() - s.ByClient }
 
 // Held reports whether the step kept all objectives.
 func (s *Seen) Held() bool { return s.Most() <= 1 }
@@ -75,8 +78,10 @@ const (
 	overloadShare        = 1.3
 	recoveryShare        = 0.8
 	// beyondEdge and beyondBracket are how many operations a step should have beyond its highest
-	// percentile; lengthMost bounds how many times longer than asked a step gets for them.
+	// percentile; lengthMost bounds how many times longer than asked a step gets for them. Errors and
+	// misses come all at once where a store gives up, so a fifth as many suffice for their shares.
 	beyondEdge, beyondBracket = 100, 30
+	beyondShare               = 0.2
 	lengthMost                = 4
 	// operationsMost bounds a step, whose every operation takes memory.
 	operationsMost = 4e6
@@ -350,7 +355,7 @@ func (a Asked) Length(kind Kind, rate float64) time.Duration {
 	}
 	needs := length
 	for _, o := range a.Objectives {
-		share := o.Limit
+		share := o.Limit / beyondShare
 		switch o.Metric {
 		case Percentile:
 			share = 1 - o.Quantile

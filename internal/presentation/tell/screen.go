@@ -444,6 +444,10 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextFull, Remedy: r.Groups[at].Remedy}))
 	}
+	if arm := limitedByThreads(run, all); arm != "" {
+		add(repeatCommand(run, "--set", "handles="+experiment.Async),
+			finding.New(finding.NextParams{Code: finding.NextLanes, Arm: arm}))
+	}
 	doctor := func(trials int) {
 		why := finding.NextParams{Code: finding.NextDoctor, Trials: trials}
 		ranks := func(t *facts.Table) bool { return len(t.Ranked()) > 0 }
@@ -504,6 +508,32 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 		doctor(trials)
 	}
 	return next
+}
+
+// limitedByThreads is the first store whose capacity the client limited, where every store could have been
+// driven by asynchronous handles and was not; "": there is none.
+func limitedByThreads(run *record.Run, tables []*facts.Table) string {
+	e := run.Experiment
+	e.Cells = slices.Clone(e.Cells)
+	for i := range e.Cells {
+		if e.Cells[i].Handles == experiment.Async {
+			return ""
+		}
+		e.Cells[i].Handles = experiment.Async
+	}
+	for i := range e.Stores {
+		if slices.ContainsFunc(e.Refusals(i), func(r *experiment.Refusal) bool { return r != nil }) {
+			return ""
+		}
+	}
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			if r.Role == plan.Measured && r.Capacity != nil && r.Capacity.Limit.Kind == facts.LimitClient {
+				return r.Arm
+			}
+		}
+	}
+	return ""
 }
 
 // undoOf are the commands that undo what trials left on servers that outlive the run, each as the last
