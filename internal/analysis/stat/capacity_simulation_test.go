@@ -123,6 +123,7 @@ type server struct {
 	free    float64 // when it has done what has come, since the step's begin
 
 	tail func(r *rand.Rand, first bool) float64 // seconds that an operation takes longer; first in its step
+	late func(r *rand.Rand) float64             // seconds by which the client begins an operation late; nil: never
 
 	pauses *pauses                 // nil: it never stands still
 	taken  func(r *rand.Rand) bool // whether others take the machine in a step, which tells it; nil: never
@@ -149,7 +150,7 @@ func (p *pauses) after(r *rand.Rand, at float64) float64 {
 // step lets operations come at a rate, and counts those that are due in the part of it that is judged.
 func (s *server) step(rate, from, seconds, late float64) (c capacity.Counts) {
 	at, sum, first := 0.0, 0.0, 0
-	var slow []float64
+	var slow, lates []float64
 	if s.pauses != nil {
 		s.pauses.at = s.pauses.apart * s.r.ExpFloat64()
 	}
@@ -174,7 +175,14 @@ func (s *server) step(rate, from, seconds, late float64) (c capacity.Counts) {
 		}
 		if judged && s.free < seconds {
 			c.Ended++
-			took := (s.free-at)*1e9 + late
+			by := late
+			if s.late != nil {
+				by += s.late(s.r) * 1e9
+			}
+			if lates = append(lates, by); by == 0 {
+				lates = lates[:len(lates)-1]
+			}
+			took := (s.free-at)*1e9 + by
 			if s.tail != nil {
 				took += s.tail(s.r, c.Ended == 1) * 1e9
 			}
@@ -193,13 +201,14 @@ func (s *server) step(rate, from, seconds, late float64) (c capacity.Counts) {
 		}
 		return n
 	}
-	c.Late = func(ns float64) uint64 {
-		if late > ns {
-			return c.Ended
+	c.Late = func(ns float64) (n uint64) {
+		for _, by := range lates {
+			if by > ns {
+				n++
+			}
 		}
-		return 0
+		return n
 	}
-	c.LateMeanNS = late
 	return c
 }
 
@@ -445,6 +454,17 @@ func capacityOdd(t *testing.T, series int) table {
 			s.service, s.taken = simple(of, 1), func(r *rand.Rand) bool { return r.Float64() < 1.0/3 }
 		}},
 		{"a client that can send 7,000/s", capacity.Client, 7000, func(s *server) { s.service = simple(of, 1) }},
+		{"a client that begins 3 % of operations 20 ms late", capacity.Client, 0, func(s *server) {
+			s.service, s.late = simple(of, 1), func(r *rand.Rand) float64 {
+				if r.Float64() < 0.03 {
+					return 0.02
+				}
+				return 0
+			}
+		}},
+		{"a client that begins operations 0.2 ms late on average", capacity.Found, 0, func(s *server) {
+			s.service, s.late = simple(of, 1), func(r *rand.Rand) float64 { return 2e-4 * r.ExpFloat64() }
+		}},
 	}
 	made := table{Columns: []string{"store", "told as", "in", "otherwise"}}
 	for i, one := range odd {

@@ -94,11 +94,16 @@ func Fit(seen []Seen) Fitted {
 	case f.Rate > max(0, f.Held): // longer steps are tried below it
 	case levels[len(levels)-1].used <= 1, tried > 0:
 		f.Outcome, f.Rate = AtLeast, highest
-		if unstable(seen) || tried > 0 && !confirmed { // longer steps break where short ones hold
+		if tried > 0 && !confirmed && heldByStore(seen) {
+			f.Outcome = Client
+		} else if unstable(seen) || tried > 0 && !confirmed { // longer steps break where short ones hold
 			f.Outcome = Unstable
 		} else if confirmed {
 			f.Rate = min(f.Rate, f.Held)
 		}
+		return f
+	case clientBroke(open, 0):
+		f.Outcome, f.Rate = Client, highest
 		return f
 	case highest > apartAtAll*lowest.Rate: // it held far above rates at which it did not
 		f.Outcome, f.Rate = Unstable, highest
@@ -108,7 +113,7 @@ func Fit(seen []Seen) Fitted {
 		return f
 	}
 	if clientBroke(open, f.Rate) {
-		f.Outcome, f.Rate = Client, min(f.Rate, max(highest, 0))
+		f.Outcome, f.Rate = Client, min(f.Rate, highest)
 		return f
 	}
 	f.Outcome = f.judge(seen)
@@ -116,8 +121,11 @@ func Fit(seen []Seen) Fitted {
 }
 
 // clientBroke reports whether steps without what may be the client's delay break nowhere, or at a rate well
-// above that at which they do with it.
+// above that at which they do with it. Those that broke everywhere with it have a rate of 0.
 func clientBroke(open []Seen, rate float64) bool {
+	if isotonic(open, (*Seen).byStore)[0].used > 1 {
+		return false
+	}
 	alone, _ := edge(open, (*Seen).byStore)
 	return alone == 0 || alone > clientMost*rate
 }
@@ -156,10 +164,10 @@ func unstable(seen []Seen) bool {
 		if s.Kind == Closed || s.Kind == Overload || len(s.Used) == 0 || s.Rate > top {
 			continue
 		}
-		if contradicted(s, seen[i+1:], 1) {
+		if s.byStore() > byFar && contradicted(s, seen[i+1:], 1) {
 			later++
 		}
-		if due += float64(s.Due); s.Most() > byFar {
+		if due += float64(s.Due); s.byStore() > byFar {
 			broke += float64(s.Due) * min(s.Most(), usedMost/2)
 		}
 	}
@@ -240,6 +248,11 @@ func holdsTried(seen []Seen) (tried int, confirmed bool) {
 		}
 	}
 	return tried, confirmed
+}
+
+// heldByStore reports whether a longer step would have held without what may be the client's delay.
+func heldByStore(seen []Seen) bool {
+	return slices.ContainsFunc(seen, func(s Seen) bool { return s.Kind == Hold && s.byStore() <= 1 })
 }
 
 func heldAt(seen []Seen) (rate float64) {
