@@ -74,7 +74,7 @@ func headings(t *testing.T, path string) map[string]bool {
 }
 
 // The page that explains the screen shows the screen of today.
-func TestTheScreenThatIsExplainedIsTheScreen(t *testing.T) {
+func TestExplainedScreenIsCurrent(t *testing.T) {
 	page, err := os.ReadFile("docs/reading-the-report.md")
 	if err != nil {
 		t.Fatal(err)

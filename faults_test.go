@@ -99,7 +99,7 @@ func faultsOf(comment, test string) (faults []fault, err error) {
 			field = nil
 		case field == nil && strings.HasPrefix(line, "Fault ("):
 			return nil, fmt.Errorf("%q is no fault of a section", line)
-		case field == nil: // what else is said of the test
+		case field == nil: // the rest of the test's comment
 		case strings.HasPrefix(line, "Assay: "):
 			field = &faults[last].becomes
 			*field = strings.TrimPrefix(line, "Assay: ")

@@ -139,7 +139,7 @@ func TestFaultsOfPackageComments(t *testing.T) {
 }
 
 // Comments name no file that is gone. Those of drivers name files of their stores' libraries too.
-func TestCommentsNameFilesThatAreThere(t *testing.T) {
+func TestCommentsNameExistingFiles(t *testing.T) {
 	there, named := map[string]bool{}, map[string][]string{}
 	sources(t, func(name, _ string, file *ast.File, positions *token.FileSet) {
 		there[path.Base(name)] = true
@@ -160,7 +160,7 @@ func TestCommentsNameFilesThatAreThere(t *testing.T) {
 }
 
 // Documents of the source name no file or folder of it that is gone.
-func TestDocumentsNamePathsThatAreThere(t *testing.T) {
+func TestDocumentsNameExistingPaths(t *testing.T) {
 	inCode := regexp.MustCompile("`((?:bench|build|cmd|drivers|internal|presets|store|storetest|vectors|web|worker|workers)/[\\w./-]*)`")
 	for _, page := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/add-a-driver.md", "docs/worker-contract.md", "workers/c/README.md"} {
 		for _, found := range inCode.FindAllStringSubmatch(prose(t, page), -1) {

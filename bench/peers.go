@@ -99,7 +99,7 @@ func run(program string, arguments ...string) error {
 	return nil
 }
 
-// makeSchema makes a schema of the user's own: in the public one, PostgreSQL lets nobody make tables.
+// makeSchema makes a schema of the user's own: PostgreSQL lets no ordinary user make tables in the public one.
 func makeSchema(i *server.Instance) error {
 	return run("psql", "-h", server.Host, "-p", strconv.Itoa(i.Port), "-q", "-d", "postgres", "-c", "CREATE SCHEMA AUTHORIZATION CURRENT_USER")
 }

@@ -19,8 +19,8 @@ import (
 	"assay/store"
 )
 
-// Each server that Assay starts lets in this run alone, or it is said who else comes in, why, and what
-// they can do; and none runs as root where another user is there.
+// Each server that Assay starts admits this run alone, or states who else may connect, why, and what
+// they can do. None runs as root where another user exists.
 func TestEachProgramSaysWhomItAdmits(t *testing.T) {
 	text, err := os.ReadFile("../docs/servers.md")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestEachProgramSaysWhomItAdmits(t *testing.T) {
 		t.Run(p.Driver, func(t *testing.T) {
 			switch {
 			case p.DemandsLogin() && p.Open != "":
-				t.Errorf("demands a login, and is said to be open: %s", p.Open)
+				t.Errorf("demands a login, but Open is set: %s", p.Open)
 			case !p.DemandsLogin() && p.Open == "":
 				t.Error("lets everybody on the machine in, and doesn't say why")
 			}
@@ -54,8 +54,8 @@ func TestEachProgramSaysWhomItAdmits(t *testing.T) {
 // NATS or Tarantool
 // Assay: it demands a login, whose password is in a file of the owner's. Of the others it is
 // documented who comes in, and why ([servers](servers.md#who-can-connect))
-// With: drivers.TestEachProgramSaysWhomItAdmits, redis.TestAStartedServerDemandsALogin
-func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
+// With: drivers.TestEachProgramSaysWhomItAdmits, redis.TestStartedServerDemandsALogin
+func TestStartedServerLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
 		p, startable := drivers.Program(d.Name)
@@ -118,7 +118,7 @@ func TestAStartedServerLetsNoStrangerIn(t *testing.T) {
 //
 // A server at a Unix socket is reached by this run's driver, and by whoever can enter its directory alone:
 // it listens at no port. One that was killed comes back at the same place.
-func TestAStartedServerAtASocketLetsNoStrangerIn(t *testing.T) {
+func TestStartedServerAtASocketLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
 		p, startable := drivers.Program(d.Name)

@@ -31,10 +31,10 @@ var theirNames = map[string]*regexp.Regexp{
 	"badger": regexp.MustCompile(`^badger_`),
 }
 
-// Each name of a counter that stands in the source of an embedded store's driver is told: a line that asks
-// the library for what it does not have tells nothing, and would never be missed. workers/c has the same
-// test for the drivers in C. Servers tell what they like, under their own names.
-func TestEveryCounterInTheSourceIsTold(t *testing.T) {
+// Inspect returns each counter that is named in the source of an embedded store's driver: a line that
+// asks the library for a counter that it does not have would go unnoticed. workers/c has the same test
+// for the drivers in C. Servers report their counters under names of their own.
+func TestInspectReturnsEveryCounterInTheSource(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
 		if !d.Abilities.Inspect || d.Kind == store.Server {

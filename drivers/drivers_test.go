@@ -30,7 +30,7 @@ func TestDriversAreSortedByName(t *testing.T) {
 	}
 }
 
-// Who names a store without a TTL is told which stores have one.
+// An experiment with a TTL on a store without one is refused, and the error names the stores with one.
 func TestStoresWithATTLAreNamed(t *testing.T) {
 	var names []string
 	for _, driver := range drivers.All() {

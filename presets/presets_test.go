@@ -197,7 +197,7 @@ func TestSmallServerPresetsHaveRoomInMinutes(t *testing.T) {
 }
 
 // A machine with none of the servers still compares what it has, and says how to get the others.
-func TestServerPresetsNameTheLineThatInstallsAServer(t *testing.T) {
+func TestServerPresetsNameTheInstallLine(t *testing.T) {
 	d := trueDrivers()
 	d.ProgramOf = server.Startable(installed("/nonexistent/server"))
 	for _, preset := range []string{"cache-get-set", "sql-kv", "cart"} {

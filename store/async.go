@@ -48,7 +48,7 @@ type Pinner interface {
 // Stepper is a [Loop] whose batches may take several round trips. Optional.
 type Stepper interface{ StepsInBatches() bool }
 
-// Ended is told of an operation that has ended.
+// Ended is called once an operation has ended.
 type Ended func(lane int, value []byte, err error)
 
 // Request is one operation to submit.

@@ -138,7 +138,7 @@ type Description struct {
 
 // Hosted is what the worker that hosts a driver says of itself beside it: drivers leave it as it is.
 type Hosted struct {
-	// The worker tells how long each take of a handle took, as a histogram: section 3.2
+	// The worker reports how long each take of a handle took, as a histogram: section 3.2
 	// of docs/worker-contract.md.
 	HandleTimes bool `json:"handle_times,omitempty"`
 	// The worker can time one operation in so many (section 3.3).

@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-func TestALimitFollowsItsOption(t *testing.T) {
+func TestLimitFollowsItsOption(t *testing.T) {
 	d := store.Description{ValueBytesMax: 255, ValueBytesOption: "width_bytes", Options: []store.Option{
 		{Name: "width_bytes", Type: store.Int, Default: "255"}, {Name: "cache_bytes", Type: store.Bytes, Default: "1MiB"},
 	}}
@@ -44,7 +44,7 @@ func TestALimitFollowsItsOption(t *testing.T) {
 	}
 }
 
-func TestAChoiceChangesTheDescription(t *testing.T) {
+func TestChoiceChangesTheDescription(t *testing.T) {
 	d := store.Description{KeyBytesMax: 1000,
 		Options: []store.Option{
 			{Name: "protocol", Type: store.Choice, Default: "binary", Choices: []string{"binary", "text"}},

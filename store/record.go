@@ -6,7 +6,7 @@ import "encoding/binary"
 // every value that a driver is given or gives back is a record in its encoded form: for each
 // column, in order, its length as 16 bits, little-endian, and then its bytes.
 
-// ColumnType is what a store is told of a column.
+// ColumnType is a column's type, as [Column] has it.
 type ColumnType string
 
 const (
@@ -69,7 +69,7 @@ type Querier interface {
 // Counter is a [Handle] that counts records.
 type Counter interface {
 	// Count returns how many records there are that fulfil a query's conditions with these values,
-	// as the store itself tells it. The query's order, limit and columns are of no meaning.
+	// as the store itself reports it. The query's order, limit and columns are of no meaning.
 	Count(query int, values [][]byte) (records uint64, err error)
 }
 
@@ -94,7 +94,7 @@ type Incrementer interface {
 // QueryDeleter is a [Handle] that deletes what a query finds, in one step of the store's own.
 type QueryDeleter interface {
 	// DeleteQuery deletes all records that fulfil a query's conditions with these values, and
-	// returns how many it deleted, as the store itself tells it. The query's order, limit and
+	// returns how many it deleted, as the store itself reports it. The query's order, limit and
 	// columns are of no meaning. The query has at most one alternative: what finds by several in
 	// one step may not delete so.
 	DeleteQuery(query int, values [][]byte) (records uint64, err error)

@@ -39,7 +39,7 @@ type Store interface {
 	// store's clients hold.
 	Handle() (Handle, error)
 
-	// Settings returns the settings in force as the store itself tells them where it can, or else
+	// Settings returns the settings in force as the store itself reports them where it can, or else
 	// as they were given to it. Keys are the library's own names.
 	Settings() map[string]string
 
@@ -202,7 +202,7 @@ type Inspector interface {
 	Inspect() Inspection
 }
 
-// Inspection is what a store tells about itself at one moment.
+// Inspection is what a store reports about itself at one moment.
 type Inspection struct {
 	// Stats are the store's own counters and gauges. A name ends in its unit where it has one
 	// ("cache_bytes", "stall_ns"). What can't be had is left out, never zero.
@@ -277,7 +277,7 @@ func (e DurabilityEvidence) Counted(syncs float64, counter string, lag time.Dura
 // up to that number; in a store that does not tell it, and beyond it, what is missing is lost.
 const RecordsEvicted = "records_evicted"
 
-// RecordsExpired is the name under which a store tells how many of these it removed because their time
+// RecordsExpired is the name under which a store reports how many of these it removed because their time
 // was over, of those that it counts apart.
 const RecordsExpired = "records_expired"
 

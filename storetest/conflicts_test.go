@@ -133,7 +133,7 @@ func TestOneFalseRefusalIsSeen(t *testing.T) {
 
 // What a claim of conflicts excuses is conflicts, and misses of what was refused: no more of them
 // than that can be.
-func TestAClaimOfConflictsExcusesNothingElse(t *testing.T) {
+func TestConflictClaimExcusesConflictsOnly(t *testing.T) {
 	type counts = map[counters.Outcome]uint64
 	for _, c := range []struct {
 		what         string

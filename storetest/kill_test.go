@@ -16,7 +16,7 @@ import (
 // class allows
 // Assay: the conformance kit kills it and looks: rule `survives-kill`
 // With: storetest.TestDrivers
-func TestAServerThatForgetsIsFound(t *testing.T) {
+func TestServerThatForgetsIsFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

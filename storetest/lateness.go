@@ -54,7 +54,7 @@ func (b *bench) auditLateness(c *counters.File, r *ran, thread int) {
 		from, to := int64(served.responseFromNS)-int64(served.serviceMaxNS),
 			int64(served.responseToNS)-int64(served.serviceMaxNS)
 		if got := int64(head.LatenessMaxNS); got < from || got > to {
-			b.fault("lateness: thread %d's one operation ended %d to %d ns after it was due and took %d ns, but is said to have begun %d ns late",
+			b.fault("lateness: thread %d's one operation ended %d to %d ns after it was due and took %d ns, but is reported to have begun %d ns late",
 				thread, served.responseFromNS, served.responseToNS, served.serviceMaxNS, got)
 		}
 	}

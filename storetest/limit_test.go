@@ -11,7 +11,7 @@ import (
 )
 
 // A limit that follows an option must be what that option's default gives.
-func TestAnOptionsLimitIsHeldToItsDefault(t *testing.T) {
+func TestOptionsLimitIsHeldToItsDefault(t *testing.T) {
 	d := store.Description{
 		Name: "x", Summary: "x", Licence: "MIT", Kind: store.Embedded, Durability: []store.DurabilityClaim{{Class: store.D1, How: "x"}},
 		Options:       []store.Option{{Name: "width_bytes", Type: store.Int, Default: "255", Help: "x"}},
@@ -108,7 +108,7 @@ func TestRulesKeepToAnArraysLimits(t *testing.T) {
 }
 
 // Keys of an array are tried neither scattered nor as text.
-func TestAnArrayTakesNumbers(t *testing.T) {
+func TestArrayTakesNumbers(t *testing.T) {
 	b := &bench{kit: &kit{}, description: store.Description{KeyNumbers: true, KeyBytesMin: 8, KeyBytesMax: 8}}
 	for _, c := range []struct {
 		shape keyval.KeyShape

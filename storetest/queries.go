@@ -41,7 +41,7 @@ type combinedQuery struct {
 	own bool
 }
 
-// combinedQueries are named for what they ask: it is what a fault of theirs is told by.
+// combinedQueries are named for what they ask: faults are reported by that name.
 func combinedQueries() []combinedQuery {
 	equal := func(column int) keyval.Condition {
 		return keyval.Condition{Column: columns[column].Name, Is: store.Equal}

@@ -288,7 +288,7 @@ func (b *bench) auditSlot(c *counters.File, file *trace.File, thread, k int, exp
 			continue
 		}
 		if histogram.Bucket(slot.ServiceMaxNS) != bucket {
-			b.fault("counts: thread %d, %s: the longest service time is said to be %d ns, but the histogram's last bucket begins at %d ns",
+			b.fault("counts: thread %d, %s: the longest service time is reported as %d ns, but the histogram's last bucket begins at %d ns",
 				thread, o, slot.ServiceMaxNS, histogram.Lowest(bucket))
 		}
 		break

@@ -429,7 +429,7 @@ func openLoadRule(b *bench) error {
 		return err
 	}
 	if r.sample.LatenessMaxNS == 0 {
-		b.fault("%d operations were due at once, but none is said to have begun late", n)
+		b.fault("%d operations were due at once, but none is reported to have begun late", n)
 	}
 	total = r.total(trace.Upsert)
 	if last, service := total.Response.Quantile(1), total.Service.Quantile(1); last < service {

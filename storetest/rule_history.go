@@ -165,7 +165,7 @@ func (b *bench) replay(r *ran) {
 			outcome = counters.Conflict
 		}
 		got := record.Outcome()
-		missed := o == trace.Delete && !there && got == counters.Miss // as the store tells it
+		missed := o == trace.Delete && !there && got == counters.Miss // as the store reports it
 		if got != outcome && !missed {
 			b.fault("history: %s of index %d ended in %v, expected %v", o, index, got, outcome)
 		}
@@ -200,7 +200,7 @@ func serviceTimesRule(b *bench) error {
 	if _, err := b.open(opening{}); err != nil {
 		return err
 	}
-	// A busy machine may hold up the short writes once; a time that is told of the next one is so always.
+	// A busy machine may hold up the short writes once; a time that is reported for the next one always is.
 	for try := 1; ; try++ {
 		of, err := b.serviceTimes()
 		if of == "" || err != nil {
@@ -213,7 +213,7 @@ func serviceTimesRule(b *bench) error {
 	}
 }
 
-// serviceTimes does long and short writes in turn. It returns what shows that a time is told of
+// serviceTimes does long and short writes in turn. It returns what shows that a time is reported for
 // another operation; "" if nothing does.
 func (b *bench) serviceTimes() (ofAnother string, err error) {
 	s := b.script(1)
@@ -266,10 +266,10 @@ func (b *bench) serviceTimes() (ofAnother string, err error) {
 		b.fault("service times: the last operation ended at %d ns, the thread's clock stands at %d ns", last, r.endedNS[0])
 	}
 	// Long and short writes take turns. Where the clock is read before the store is called, each
-	// one's time is told of the next one.
+	// one's time is reported for the next one.
 	longer, shorter := middle(byOperation[trace.Upsert]), middle(byOperation[trace.Update])
 	if deep == 1 && long >= 64<<10 && shorter > 2*longer {
-		ofAnother = fmt.Sprintf("writes of %d bytes are said to take %d ns, writes of 24 bytes beside them %d ns (medians): "+
+		ofAnother = fmt.Sprintf("writes of %d bytes are reported to take %d ns, writes of 24 bytes beside them %d ns (medians): "+
 			"the time of an operation is reported for the one after it", long, longer, shorter)
 	}
 	return ofAnother, nil

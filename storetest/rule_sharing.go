@@ -117,7 +117,7 @@ func handlesRule(mode string) func(b *bench) error {
 			b.fault("%d handles were opened during the phase, but they were all open before it", opened)
 		}
 		if mode != handlesPool && r.sample.HandleWaitNS != 0 {
-			b.fault("threads are said to have waited %d ns for pooled handles, but there is no pool", r.sample.HandleWaitNS)
+			b.fault("threads are reported to have waited %d ns for pooled handles, but there is no pool", r.sample.HandleWaitNS)
 		}
 		if timed {
 			b.handleTimes(r, mode, operations)
@@ -166,7 +166,7 @@ func (b *bench) filesGone(before int, handles uint64) error {
 	return err
 }
 
-// openFiles counts the descriptors of a process; false: this system does not tell.
+// openFiles counts the descriptors of a process; false: this system does not report.
 func openFiles(pid int) (n int, known bool) {
 	entries, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
 	return len(entries), err == nil

@@ -50,7 +50,7 @@ var rules = []rule{
 	{"request-order", Loop, "Requests out of order are answered with bad_request and change nothing.", orderRule},
 	{"control-channel", Loop, "Replies come in the order of the requests and carry their ids, and nothing else is written on standard output, so that no reply is taken for another's.", channelRule},
 	{"end-of-input", Loop | Connections, "A worker ends when its input ends, store open or not: no process must outlive a trial and disturb the next.", endRule},
-	{"inspect", Encoding | Description, "The numbers that a store tells of itself have the same names from its opening on, in lower case. A worker names them before a phase: what comes later is in no series, and nobody misses it.", inspectRule},
+	{"inspect", Encoding | Description, "The numbers that a store tells of itself have the same names from its opening on, in lower case. A worker names them before a phase: a counter that comes later is in no series.", inspectRule},
 	{"fixed-disk", Description, "What a store sets aside on disk from its first write on is what its description says, give or take half. A trial is planned by it: one that fills the disk ends a run.", fixedDiskRule},
 	{"handle-limits", Loop | Connections, "Ways to share handles that the driver can't do are refused: threads that share what must not be shared break silently.", handleLimitsRule},
 
@@ -63,7 +63,7 @@ var rules = []rule{
 	{"fill", Loop | Encoding, "A read that is to fill puts its value where it finds none, once, and leaves what is there as it is. A fill too many is load that was not asked for; one too few makes the hit ratio wrong.", fillRule},
 	{"touch", Loop | Encoding | Placement, "A touch gives a record another TTL, longer or shorter, and leaves its value; of a key that is not there it is a miss and makes nothing. A touch that does nothing is fast, and loses what was to live on.", touchRule},
 	{"append", Loop | Encoding | Placement, "An append adds to the end of what is there, in one step of the store's own: of many threads that append to one record, each has its parts there, in its order. Where nothing is, it is a miss, or the part is the value if the driver says so.", appendRule},
-	{"get-and-set", Loop | Encoding | Placement, "An exchange puts a value and returns the one that it replaced, in one step of the store's own: no value is returned twice, and none but the last is returned to nobody.", getAndSetRule},
+	{"get-and-set", Loop | Encoding | Placement, "An exchange puts a value and returns the one that it replaced, in one step of the store's own: no value is returned twice, and each but the last is returned once.", getAndSetRule},
 	{"multi-read", Loop | Encoding | Placement, "A multi-read gives each key its own value, and nothing for a key that is not there: keys found and keys absent are counted apart, with the calls that it took. A store that leaves out a key that is there has lost it, as in a read; one that gives a key another's value is wrong.", multiReadRule},
 	{"scan-order", Encoding | Placement, "A scan gives every record from its start on, in bytewise order of keys, each with its own value.", scanOrderRule},
 	{"scan-start", Encoding | Placement, "A scan starts at the first key that is not less than its start, also where that key itself is not there.", scanStartRule},
@@ -95,7 +95,7 @@ var rules = []rule{
 	{"delete-query", Encoding | Placement | Columns, "A delete by query deletes each record that fulfils the conditions, and no other, and tells how many. One that leaves records is fast, and one that takes others loses data.", deleteQueryRule},
 	{"explain", Encoding | Columns, "What a driver says of a query is what the store says: an index where an indexed column is asked for, and none where the column has none. Reports explain by it why one store is faster.", explainRule},
 
-	{"remove", Encoding | Placement | Columns, "A remove deletes each record whose key begins with some bytes, and no other: a trial's records are taken off a server that outlives it, and nobody else's are.", removeRule},
+	{"remove", Encoding | Placement | Columns, "A remove deletes each record whose key begins with some bytes, and no other: a trial's records are taken off a server that outlives it, and no others.", removeRule},
 	{"buffers", Encoding | Connections | Placement, "Keys and values belong to the caller after the call, and a value that was returned stays as it is until the handle's next call. Threads read and write values of many lengths at once; any buffer used twice shows as a wrong value.", buffersRule},
 	{"handles-shared", Encoding | Connections | Placement, "One handle may be used by all threads at once, if the driver says so.", handlesRule(handlesShared)},
 	{"handles-per-thread", Connections | Placement, "Handles of different threads don't disturb each other.", handlesRule(handlesPerThread)},
@@ -121,7 +121,7 @@ var rules = []rule{
 	{"stop", Loop, "A phase without an end ends when the stop word is set.", stopRule},
 	{"clock", Loop, "Every clock that the contract names works, and the phase's times are on CLOCK_MONOTONIC.", clockRule},
 	{"lost", Loop, "A miss below must_hit_below is lost, with a message; above it, it is a miss. Lost records forbid ranking, misses don't.", lostRule},
-	{"wrong-values", Loop, "A value that this trial did not write there is wrong, even if its checksum is right: bytes of another pool, a version that nobody wrote, a record that was never loaded, a length that no value of the trial has, such as none.", wrongRule},
+	{"wrong-values", Loop, "A value that this trial did not write there is wrong, even if its checksum is right: bytes of another pool, a version that was never written, a record that was never loaded, a length that no value of the trial has, such as none.", wrongRule},
 	{"trial-tag", Loop, "A value that another trial wrote is wrong, and counted as another trial's where it is long enough to tell. All trials of a block write the same keys and versions: without the tag, a server that kept the first trial's data and dropped all of the second's would pass.", trialTagRule},
 	{"reads-done", Loop | Encoding, "Every read is done: keys that are there and keys that are not, mixed, are answered as such, and the bytes are those of the values. A read that is skipped is the fastest of all.", readsDoneRule},
 	{"history", Loop | Encoding, "Operations on recorded keys are in the history, and no others: in order, each with its begin, end, outcome and the version that it read, which for one thread alone is its own last write, however short a time ago. A store that shows overwrites late is seen by nothing else.", historyRule},
@@ -131,6 +131,6 @@ var rules = []rule{
 	{"turns", Loop, "A thread begins no earlier than its from, and ends at its until. Client groups that come and go are timed by it.", turnsRule},
 	{"messages", Loop, "Each outcome that needs a reason gets one, in at most 8 places a thread, and their counts add up to the outcomes.", messagesRule},
 	{"open-load", Loop, "No operation begins before its due time, response times count from it, and the largest lateness is recorded. Otherwise a slow store would hide the waiting that it causes.", openLoadRule},
-	{"think", Loop, "A thread pauses before each operation for as long as the trace says, from the end of the one before, and no pause is in a service time. A pause that is left out is load that nobody asked for.", thinkRule},
+	{"think", Loop, "A thread pauses before each operation for as long as the trace says, from the end of the one before, and no pause is in a service time. A pause that is left out is load that was not asked for.", thinkRule},
 	{"lateness", Loop, "Each operation that the worker itself began late is counted once, in the word of its lateness, and none that waited for a slow store's. Percentiles are refused on the strength of it: a harness that hides its lateness sells it as the store's, and one that adds the store's can't measure a slow one.", latenessRule},
 }

@@ -427,7 +427,7 @@ func TestLyingWorkersAreFound(t *testing.T) {
 }
 
 // A worker that lets a store do what it can't do is seen with a driver that can't do much.
-func TestAbilitiesThatAreNotThere(t *testing.T) {
+func TestWorkersThatClaimAbilitiesAreFound(t *testing.T) {
 	t.Parallel()
 	target := target(t, "accepts-everything", misbehave.Bare)
 	target.Rules = []string{"abilities"}
@@ -450,7 +450,7 @@ func sortedAsRun(names []string) []string {
 	return sorted
 }
 
-func TestWorkerThatIsNone(t *testing.T) {
+func TestProgramThatIsNoWorker(t *testing.T) {
 	t.Parallel()
 	for _, command := range [][]string{nil, {"/nonexistent/worker"}, {"true"}, {"false"}} {
 		r := report(t, Target{Command: command, Driver: "x", TempDir: t.TempDir(), Rules: []string{"describe", "miss"}, StepTimeout: 5 * time.Second})

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestFilesAreWhatTheScriptMakes(t *testing.T) {
+func TestFilesMatchTheScript(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed: the vectors were not made again (the other packages' tests still use them)")

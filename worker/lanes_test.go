@@ -236,7 +236,7 @@ func TestAnswersInTheWrongOrderAreWrong(t *testing.T) {
 	}
 }
 
-func TestALoopThatCannotGoOnFailsThePhase(t *testing.T) {
+func TestLoopThatCannotGoOnFailsThePhase(t *testing.T) {
 	s := serveAsync(t, &asyncFake{fail: errors.New("no more events")}, 2, 1)
 	if _, err := s.ready(newPhase(2, entry(trace.Upsert, 1))); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func lateOnes(head *counters.Thread, fromNS uint64) (n uint64) {
 }
 
 // A thread that oversleeps begins late, and each such operation is counted.
-func TestAThreadThatStartsLateIsCounted(t *testing.T) {
+func TestThreadThatStartsLateIsCounted(t *testing.T) {
 	const late = 12 * time.Millisecond
 	slept := uint64(0) // on a busy machine an operation may be due before the thread could sleep
 	sleep = func(_ *clock.Alarm, d time.Duration) { slept++; time.Sleep(d + late) }
@@ -54,7 +54,7 @@ func TestAThreadThatStartsLateIsCounted(t *testing.T) {
 
 // A slow store makes the next operations wait: that is in their response times, and no lateness of
 // the thread's.
-func TestAQueueBehindASlowStoreIsNoLateness(t *testing.T) {
+func TestQueueBehindASlowStoreIsNoLateness(t *testing.T) {
 	const n, delay = 20, 10 * time.Millisecond
 	p := openPhase(n, time.Microsecond)
 	s := serve(t, &fake{delay: delay})

@@ -40,7 +40,7 @@ func panicked(trouble any) error {
 var firstPanic sync.Once
 
 // operateSurviving is [thread.operateLiving] of a client of a server. A write that panicked stays under
-// way for the times that values live: nobody knows what became of it.
+// way for the times that values live: whether it took effect is unknown.
 func (t *thread) operateSurviving(begin int64, entry trace.Entry, index, sequence uint64, position int, lap uint64,
 	slot *counters.Slot) (outcome counters.Outcome, now int64, looked bool) {
 	if _, lost := t.target.Handle.(lostHandle); lost {

@@ -93,8 +93,8 @@ func (h *brittleHandle) Close() error {
 // (go-sql-driver: an error of two bytes)
 // Assay: the opening fails, or one operation is an error ("the client panicked: …"); its handle is closed,
 // and the next operation opens another one. The stack is in worker.log
-// With: mariadb.TestALibraryThatPanicsIsAnError
-func TestAClientThatPanicsHasFailed(t *testing.T) {
+// With: mariadb.TestLibraryThatPanicsIsAnError
+func TestClientThatPanicsHasFailed(t *testing.T) {
 	for _, c := range []struct {
 		handles       string
 		threads, pool int
@@ -144,7 +144,7 @@ func TestAClientThatPanicsHasFailed(t *testing.T) {
 }
 
 // Where the new handle can't be had either, operations are errors until one can.
-func TestAHandleIsReplacedOnceItCanBe(t *testing.T) {
+func TestHandleIsReplacedWhenPossible(t *testing.T) {
 	b := newBrittle(func(doing string, n int64) bool {
 		return doing == "get" && n == 1 || doing == "handle" && (n == 2 || n == 3) || doing == "close" && n == 1
 	})
@@ -179,7 +179,7 @@ func TestAHandleIsReplacedOnceItCanBe(t *testing.T) {
 }
 
 // A request goes on behind a step that panicked, and all of its steps are counted.
-func TestARequestSurvivesAPanic(t *testing.T) {
+func TestRequestSurvivesAPanic(t *testing.T) {
 	for _, handles := range []string{control.HandlesPerThread, control.HandlesPool} {
 		b := newBrittle(func(doing string, n int64) bool { return doing == "put" && n == 2 })
 		s := serve(t, b)
@@ -202,7 +202,7 @@ func TestARequestSurvivesAPanic(t *testing.T) {
 }
 
 // What panics while the store is opened, or told to close, is the reply.
-func TestARequestThatPanicsIsAnError(t *testing.T) {
+func TestRequestThatPanicsIsAnError(t *testing.T) {
 	for _, doing := range []string{"open", "handle"} {
 		b := newBrittle(func(d string, n int64) bool { return d == doing && n == 1 })
 		s := serve(t, b)
@@ -217,7 +217,7 @@ func TestARequestThatPanicsIsAnError(t *testing.T) {
 }
 
 // An embedded store's panic is its own.
-func TestAnEmbeddedStoreThatPanicsIsNotSaved(t *testing.T) {
+func TestPanicOfAnEmbeddedStoreEndsTheTrial(t *testing.T) {
 	defer func() {
 		if trouble := recover(); trouble != "freelist" {
 			t.Errorf("recovered %v", trouble)

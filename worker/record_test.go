@@ -213,7 +213,7 @@ func TestRecordsAreFoundByTheirColumns(t *testing.T) {
 	expect(t, c, counters.Miss, 1)
 }
 
-func TestRecordsThatLieAreWrong(t *testing.T) {
+func TestRecordsWithWrongColumnsAreWrong(t *testing.T) {
 	swap := func(key, record []byte) ([]byte, []byte) { // another record's columns under this key
 		other, _ := keyval.NewRecordShape(someColumns)
 		return key, other.Append(nil, keyval.NewPool(keyval.ValueShape{PoolBytes: 4096, PoolSeed: 1, LengthMax: 100,

@@ -21,7 +21,7 @@ import (
 	"assay/store"
 )
 
-// fake is a driver of a map that fails where it is told to.
+// fake is a driver of a map that fails where a test asks for it.
 type fake struct {
 	kind      store.Kind
 	shareable bool
@@ -29,7 +29,7 @@ type fake struct {
 	closeErr  error               // of a handle
 	delay     time.Duration       // of a put
 	maxOpen   int64               // most handles that were open at once, written by the store
-	expected  atomic.Int64        // the longest value, as the store was told
+	expected  atomic.Int64        // the longest value that Open announced
 	opened    atomic.Int64
 	closed    atomic.Int64
 }
@@ -594,7 +594,7 @@ func TestBrokenRequests(t *testing.T) {
 	}
 }
 
-// A reply that can't be written ends the worker: there is nobody left to work for.
+// A reply that can't be written ends the worker: its conductor has gone.
 func TestOutputThatBreaks(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {

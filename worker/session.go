@@ -265,7 +265,7 @@ type phase struct {
 	pool     *keyval.Pool
 	clock    *clock.Clock
 	slots    *trace.Slots
-	stats    *statsTeller
+	stats    *statsReporter
 	unmaps   []func() error
 
 	lastWrites lastWrites // of a verify phase
@@ -340,7 +340,7 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 	}
 	s.expect(r.Values.LengthMax)
 	p.pool, p.slots = keyval.NewPool(r.Values), p.trace.Slots()
-	p.stats = s.newStatsTeller(p)
+	p.stats = s.newStatsReporter(p)
 	s.appends = s.appends || slices.Contains(p.trace.Operations, trace.Append)
 	p.lastWrites = s.lastWritesOf(p)
 	s.phases[r.Number], s.prepared = p, p
@@ -385,7 +385,7 @@ func (p *phase) mapHistory() (err error) {
 	return nil
 }
 
-// tells names the counters of the store that are told while the phase runs.
+// tells names the counters of the store that the worker reports while the phase runs.
 func (p *phase) tells() control.Prepared {
 	if p.stats == nil {
 		return control.Prepared{}
@@ -516,7 +516,7 @@ func (s *session) run(at *control.Run) (control.Ran, error) {
 	go func() {
 		defer close(told)
 		if p.stats != nil {
-			p.stats.tell(done)
+			p.stats.report(done)
 		}
 	}()
 	close(start)

@@ -15,7 +15,7 @@ import (
 
 // A process that does some of a trace's threads leaves the blocks of the others, and the pages of other
 // processes, as they are; it begins at the moment that run names.
-func TestAProcessDoesItsShareAlone(t *testing.T) {
+func TestProcessDoesItsShareAlone(t *testing.T) {
 	s := serve(t, &fake{shareable: true})
 	s.open(control.HandlesPerThread, 2, 0) // of the four threads of the trace
 	p := newPhase(4, entry(trace.Insert, 1), entry(trace.Insert, 2))
@@ -44,7 +44,7 @@ func TestAProcessDoesItsShareAlone(t *testing.T) {
 	}
 }
 
-func TestSharesThatTheTraceDoesNotHaveAreRefused(t *testing.T) {
+func TestSharesOutsideTheTraceAreRefused(t *testing.T) {
 	s := serve(t, &fake{shareable: true})
 	s.open(control.HandlesPerThread, 2, 0)
 	for _, c := range []struct{ process, first, count int }{

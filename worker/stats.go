@@ -11,10 +11,10 @@ import (
 	"assay/store"
 )
 
-// statsTeller writes the store's own counters into the counters file while a phase runs: section
+// statsReporter writes the store's own counters into the counters file while a phase runs: section
 // 3.1 of docs/worker-contract.md. The conductor can't ask for them then, for it never speaks to a
 // worker during a phase.
-type statsTeller struct {
+type statsReporter struct {
 	inspector store.Inspector
 	names     []string
 	into      *counters.File
@@ -31,9 +31,9 @@ const (
 	statsRarity = 500 // asking the store takes at most one part in so many of one CPU
 )
 
-// newStatsTeller returns nil if the store tells nothing, in a verify phase, where nothing is measured,
+// newStatsReporter returns nil if the store reports nothing, in a verify phase, where nothing is measured,
 // and in all but the first of several processes: each would ask the same server.
-func (s *session) newStatsTeller(p *phase) *statsTeller {
+func (s *session) newStatsReporter(p *phase) *statsReporter {
 	inspector, ok := s.store.(store.Inspector)
 	if !ok || p.request.Process > 0 || p.trace.Flags&trace.FlagRecordVersions != 0 {
 		return nil
@@ -43,12 +43,12 @@ func (s *session) newStatsTeller(p *phase) *statsTeller {
 		return nil
 	}
 	names = names[:min(len(names), counters.StatsMax)]
-	return &statsTeller{inspector: inspector, names: names, into: p.counters, values: make([]float64, len(names)),
+	return &statsReporter{inspector: inspector, names: names, into: p.counters, values: make([]float64, len(names)),
 		description: &s.hosted.description}
 }
 
-// tell writes a round about each second until done is closed.
-func (t *statsTeller) tell(done <-chan struct{}) {
+// report writes a round about each second until done is closed.
+func (t *statsReporter) report(done <-chan struct{}) {
 	timer := time.NewTimer(statsPeriod)
 	defer timer.Stop()
 	for {
@@ -66,14 +66,14 @@ func (t *statsTeller) tell(done <-chan struct{}) {
 	}
 }
 
-func (t *statsTeller) round() {
+func (t *statsReporter) round() {
 	var stats map[string]float64
 	err := surviving(t.description, func() error {
 		stats = t.inspector.Inspect().Stats
 		return nil
 	})
 	for i, name := range t.names {
-		value, known := stats[name] // none are, if the client panicked: its stack is told
+		value, known := stats[name] // a client that panicked has none: its stack is reported
 		if !known || err != nil {
 			value = math.NaN()
 		}

@@ -16,22 +16,22 @@ import (
 	"assay/store"
 )
 
-// telling is a store that tells about itself, each time something else.
-type telling struct {
+// reporting is a driver whose store's counters change with each reading.
+type reporting struct {
 	fake
 	asked atomic.Int64
 }
 
-func (d *telling) Open(context.Context, store.Config) (store.Store, error) {
-	return &tellingStore{fakeStore{fake: &d.fake, values: map[string][]byte{}}, d}, nil
+func (d *reporting) Open(context.Context, store.Config) (store.Store, error) {
+	return &countingStore{fakeStore{fake: &d.fake, values: map[string][]byte{}}, d}, nil
 }
 
-type tellingStore struct {
+type countingStore struct {
 	fakeStore
-	driver *telling
+	driver *reporting
 }
 
-func (s *tellingStore) Inspect() store.Inspection {
+func (s *countingStore) Inspect() store.Inspection {
 	n := s.driver.asked.Add(1)
 	stats := map[string]float64{"flushes": float64(n), "cache_bytes": 7}
 	if n > 1 {
@@ -41,8 +41,8 @@ func (s *tellingStore) Inspect() store.Inspection {
 	return store.Inspection{Stats: stats}
 }
 
-func TestStatsAreToldWhileAPhaseRuns(t *testing.T) {
-	driver := &telling{fake: fake{shareable: true}}
+func TestStatsAreReportedWhileAPhaseRuns(t *testing.T) {
+	driver := &reporting{fake: fake{shareable: true}}
 	s := serve(t, driver)
 	s.open(control.HandlesShared, 1, 0)
 	p := newPhase(1, entry(trace.Upsert, 1))
@@ -57,7 +57,7 @@ func TestStatsAreToldWhileAPhaseRuns(t *testing.T) {
 		t.Fatalf("prepare names %v", prepared.Stats)
 	}
 	if rounds, _ := c.Stats(2); rounds != 0 {
-		t.Error("something was told before the phase ran")
+		t.Error("rounds were reported before the phase ran")
 	}
 	var ran control.Ran
 	if err := s.call(control.Request{Command: control.CommandRun}, &ran); err != nil {
@@ -77,9 +77,9 @@ func TestStatsAreToldWhileAPhaseRuns(t *testing.T) {
 	}
 }
 
-// A store that tells nothing, and a verify phase, have no such counters: the words stay 0.
-func TestStoreWithoutStatsTellsNone(t *testing.T) {
-	for name, driver := range map[string]store.Driver{"no inspector": &fake{shareable: true}, "verify": &telling{fake: fake{shareable: true}}} {
+// A store that reports nothing, and a verify phase, have no such counters: the words stay 0.
+func TestStoreWithoutStatsReportsNone(t *testing.T) {
+	for name, driver := range map[string]store.Driver{"no inspector": &fake{shareable: true}, "verify": &reporting{fake: fake{shareable: true}}} {
 		s := serve(t, driver)
 		s.open(control.HandlesShared, 1, 0)
 		p := newPhase(1, entry(trace.Read, 1))
@@ -101,17 +101,17 @@ func TestStoreWithoutStatsTellsNone(t *testing.T) {
 	}
 }
 
-// A store that is slow to tell is asked more seldom.
-func TestASlowInspectIsRare(t *testing.T) {
-	teller := &statsTeller{inspector: slowInspector{}, into: newCounters(t), description: &store.Description{}}
+// A store whose Inspect is slow is asked less often.
+func TestSlowInspectIsRare(t *testing.T) {
+	reporter := &statsReporter{inspector: slowInspector{}, into: newCounters(t), description: &store.Description{}}
 	done := make(chan struct{})
 	ended := make(chan struct{})
-	go func() { teller.tell(done); close(ended) }()
+	go func() { reporter.report(done); close(ended) }()
 	time.Sleep(2*statsPeriod + statsPeriod/2)
 	close(done)
 	<-ended
-	if teller.rounds > 1 { // 20 ms × 500: once in ten seconds
-		t.Errorf("asked %d times", teller.rounds)
+	if reporter.rounds > 1 { // 20 ms × 500: once in ten seconds
+		t.Errorf("asked %d times", reporter.rounds)
 	}
 }
 

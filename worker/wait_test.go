@@ -68,7 +68,7 @@ func TestNineInTenWaitsEndOnTime(t *testing.T) {
 }
 
 // All threads of a phase share what may be spun.
-func TestThreadsShareWhatTheySpin(t *testing.T) {
+func TestThreadsShareTheSpinBudget(t *testing.T) {
 	one, many := newWaiter(1), newWaiter(1000)
 	if many.share > one.share/900 && one.share < 1 || many.share <= 0 {
 		t.Errorf("one thread may spin %.3f of its time, each of a thousand %.5f", one.share, many.share)

@@ -167,7 +167,7 @@ func unpack(t *testing.T, archive io.Reader, folder string) {
 
 // Packages bring the pages with their folders, so that the links of one to another hold; an image brings
 // licences alone.
-func TestDocumentsAreBrought(t *testing.T) {
+func TestPackagesContainTheDocuments(t *testing.T) {
 	documents, err := documentsOf("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func main() {
 
 // release is what all files of one commit share.
 type release struct {
-	version string // as the binary tells it, without the v
+	version string // as the binary reports it, without the v
 	when    time.Time
 	files   []file // beside the binary
 	natives []file // the native workers of this machine's processor; none: they can't be built here
@@ -68,7 +68,7 @@ func dist(root, out string, named []string) error {
 	if changed, err := git(root, "status", "--porcelain"); err != nil {
 		return err
 	} else if changed != "" {
-		return fmt.Errorf("the tree has changes that are not committed, so that nobody could make it again:\n%s", changed)
+		return fmt.Errorf("the tree has uncommitted changes: the build could not be reproduced:\n%s", changed)
 	}
 	seconds, err := git(root, "log", "-1", "--format=%ct")
 	if err != nil {

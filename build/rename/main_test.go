@@ -71,7 +71,7 @@ func TestRename(t *testing.T) {
 
 // The tree itself, in a copy: every package still finds the others, and a program elsewhere imports the
 // contract and a worker by the new path.
-func TestTheTreeCanBeRenamed(t *testing.T) {
+func TestModuleCanBeRenamed(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") == "" {
 		t.Skip("SKIPPED: it compiles the contract and the worker anew; ASSAY_LONG=1 has it")
 	}

@@ -15,7 +15,7 @@ import (
 	"assay/internal/execution/agents"
 )
 
-// What agents that join by themselves, and who counts on them, are told in secret: by variables or files,
+// The secrets of agents that join by themselves and of the run that waits for them: variables or files,
 // since the list of processes shows a command line to everybody.
 const (
 	tokenVariable = "ASSAY_TOKEN" // the token
@@ -104,14 +104,14 @@ them. When it does not hear of its conductor for 10 s, it ends its workers.`,
 
 // natsAddress is the NATS server's address, of a flag or of the environment, and the token; "": there is none.
 func natsAddress(flag, given string) (server string, token agents.Token, err error) {
-	secretly, err := toldOf(tokenVariable)
+	secretly, err := secretOf(tokenVariable)
 	if err != nil {
 		return "", "", err
 	}
 	from := "--" + flag
 	if given == "" {
 		from = natsVariable
-		if given, err = toldOf(natsVariable); err != nil {
+		if given, err = secretOf(natsVariable); err != nil {
 			return "", "", err
 		}
 	}
@@ -131,8 +131,8 @@ func natsAddress(flag, given string) (server string, token agents.Token, err err
 	return given, token, err
 }
 
-// toldOf is what a variable holds, or the first line of the file that the variable with fileSuffix names.
-func toldOf(variable string) (string, error) {
+// secretOf is what a variable holds, or the first line of the file that the variable with fileSuffix names.
+func secretOf(variable string) (string, error) {
 	file := os.Getenv(variable + fileSuffix)
 	switch text := os.Getenv(variable); {
 	case text != "" && file != "":

@@ -62,7 +62,7 @@ func (a *asker) gives(s experiment.Store) *read.Given {
 				break
 			}
 			if !isRefusal(err) {
-				return nil // it is told with the plan, or by the trials
+				return nil // the plan or the trials report it
 			}
 			if given.Stronger == "" && len(given.Classes) == 0 {
 				given.Stronger = record.Said(err.Error())

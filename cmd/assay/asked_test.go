@@ -41,7 +41,7 @@ func (a asSet) Open(ctx context.Context, c store.Config) (store.Store, error) {
 // Fault (conductor): a named server refuses the class that is asked for, or every class (a
 // replica, a password, no slots)
 // Assay: it is opened before the first trial; the run ends there, with the server's words
-func TestANamedServerIsAskedBeforeThePlan(t *testing.T) {
+func TestNamedServerIsAskedBeforeThePlan(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -28,7 +28,7 @@ blocks give an interval; stores run interleaved. A trial takes about a minute wi
 default step, and longer where operations are few. --time lays the search out to fit;
 --dry-run tells how long it takes.
 
-A store without a capacity is told as what it is: at least so much, where the client is
+For a store without a capacity the report says why: at least so much, where the client is
 too small; a cliff; no recovery; unstable. The threads are the clients: with too few, they
 wait for each other, and the capacity is theirs.`,
 		Example: `  assay capacity redis@start memcached@start --objective 'p99 < 5ms' --threads 16

@@ -44,7 +44,7 @@ func ceilingArms(run *record.Run) (arms string) {
 }
 
 // A worker of somebody else's that lists a driver of kind none is held against that.
-func TestAForeignWorkerIsHeldAgainstItsOwnNullDriver(t *testing.T) {
+func TestForeignWorkerIsHeldAgainstItsOwnNullDriver(t *testing.T) {
 	t.Parallel()
 	text := strings.ReplaceAll(oneStore, "[memory]", "[memory, {name: theirs, driver: memory, worker: "+hosted()+"}, {name: others, driver: memory, worker: "+hosted()+"}]")
 	text = strings.ReplaceAll(text, "durability: D0", "durability: [D0]")

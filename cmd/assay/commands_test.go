@@ -56,7 +56,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
-func TestDryRunTellsWhatHappensToServers(t *testing.T) {
+func TestDryRunSaysWhatHappensToServers(t *testing.T) {
 	t.Parallel()
 	plan := assayIn(t, t.TempDir(), "", "run", "cart", "--set", "scale=faults", "--dry-run")
 	plan.wants(t, 0)
@@ -159,8 +159,8 @@ func TestSchemaPassesAllPresets(t *testing.T) {
 	}
 }
 
-// A directory of a preset's name, perhaps of an earlier run, hides no preset; one of any other name
-// is told.
+// A directory of a preset's name, perhaps of an earlier run, hides no preset; a directory of any other
+// name is reported.
 func TestPresetBesideADirectory(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -207,7 +207,7 @@ func TestConformance(t *testing.T) {
 	assay(t, "conformance", "--driver", "x", "--", "true").wants(t, exitTrials, "can't be trusted")
 }
 
-// What the user asked for wrongly is said once, and not once for each rule.
+// A mistake of the user is reported once, and not once for each rule.
 func TestConformanceOfWhatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

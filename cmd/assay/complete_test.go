@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a shell is told at the end of a line: names one a line, then a colon and cobra's directive
+// What a shell gets at the end of a line: names one a line, then a colon and cobra's directive
 // (16: directories only, 4: no files, 0: files as well).
 func TestCompletion(t *testing.T) {
 	t.Parallel()

@@ -140,7 +140,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill or power")
 	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs, posix")
 	c.Flags().StringVar(&f.mountOptions, "mount-options", "", "`options` that the file systems are mounted with, such as data=journal,commit=1 (default: the kernel's own)")
-	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each cut: sync-error, no-space, short-write (--fs is posix then, unless it is said)")
+	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each cut: sync-error, no-space, short-write (--fs is then posix by default)")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
 	c.Flags().Int64Var(&f.sector, "sector", f.sector, "`bytes` that the disk writes whole or not at all: 512 to 4096")
 	c.Flags().IntVar(&f.servers, "servers", 0, "`number` of servers that Assay starts as one store (default: one, or that of the file)")
@@ -432,8 +432,8 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 	return p
 }
 
-// keepsNothing reports whether results are no proofs: nobody wants them kept, or what they show is not of a
-// class alone.
+// keepsNothing reports whether results are not kept as proofs: the user asked for that, or they do not
+// show a class alone.
 func (f *crashFlags) keepsNothing() bool { return f.keepNone || f.ignoresFlushes || f.openMax > 0 }
 
 // caseOf says where the smallest failing case of a result is kept; nil: nowhere.

@@ -36,7 +36,7 @@ func TestCutsAsCSV(t *testing.T) {
 }
 
 // make kills cuts every store of ours that keeps files, and every server that claims more than its process.
-func TestTheLongFormKillsEveryStore(t *testing.T) {
+func TestLongFormKillsEveryStore(t *testing.T) {
 	text, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 // Fault (conductor): Assay itself panics, or faults in a mapped file
 // Assay: exit status 1 and a stack. A panic in a goroutine other than the main one still ends with
 // Go's own status, 2
-func TestACrashExitsOne(t *testing.T) {
+func TestCrashExitsOne(t *testing.T) {
 	for name, crash := range map[string]func() int{
 		"panic": func() int { var trial *struct{ phases []int }; return trial.phases[0] },
 		"fault": func() int { return int(truncatedMap(t)[4096]) },

@@ -49,8 +49,8 @@ blocks: 1
 step_timeout: 300s
 `
 
-// The store fills the disk that the run directory stands on, too: each of its trials ends, is told,
-// and leaves no data; the run is done to its end, with its report.
+// The store fills the disk that the run directory is on, too: each of its trials ends as a full disk
+// and leaves no data; the run goes on to its end, with its report.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(small(t, "size=16m"), "run")
@@ -90,7 +90,7 @@ func TestDiskThatOthersFill(t *testing.T) {
 	e := p.end(t)
 	e.wants(t, exitFailed, "the disk of "+directory+" is full", "something else fills it", "assay run --resume "+directory+" continues")
 	if n := strings.Count(e.stderr, "something else fills it"); n != 1 {
-		t.Errorf("that is said %d times:\n%s", n, e.stderr)
+		t.Errorf("reported %d times:\n%s", n, e.stderr)
 	}
 	if last := readable(t, directory).Events; last[len(last)-1].Kind != record.EventInterrupted {
 		t.Errorf("the last event is %+v", last[len(last)-1])
@@ -162,8 +162,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	assay(t, "init", filepath.Join(disk, "x.yaml")).wants(t, exitFailed, "read-only file system", disk)
 }
 
-// Containers often have little shared memory: nothing stands there. A machine that has no memory
-// for a trace is said to have none; here it is the kernel's table that says so.
+// Containers often have little shared memory: nothing is kept there. On a machine without memory for
+// a trace the run says so; here the kernel's table is made to report none.
 func TestLittleSharedMemory(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

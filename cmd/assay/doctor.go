@@ -88,7 +88,7 @@ func cleanLeft(ctx context.Context, out io.Writer, keys run.LeftKeys) error {
 
 const (
 	watchOthers  = time.Second // how long other processes are watched
-	foreignQuiet = 0.05        // share of the CPU time from which on other processes are told of: reports do so, too
+	foreignQuiet = 0.05        // share of the CPU time from which other processes are reported, as in reports
 )
 
 // ailment is something that would spoil a measurement.
@@ -97,7 +97,7 @@ type ailment struct {
 	Remedy string `json:"remedy"`
 }
 
-// lookAround finds out everything that is told of the machine and a directory.
+// lookAround examines the machine and a directory.
 func lookAround(directory string) (d diagnosed, err error) {
 	c, err := clock.New(clock.Auto)
 	if err != nil {
@@ -199,7 +199,7 @@ func (d *diagnosed) printLacks(w io.Writer) {
 	}
 }
 
-// unknownOf names what this machine does not tell. What is not known is not fine.
+// unknownOf names what this machine does not report. What is not known is not fine.
 func unknownOf(e host.Environment) []string {
 	var unknown []string
 	for _, fact := range []struct {

@@ -11,7 +11,7 @@ import (
 	"assay/internal/evidence/host"
 )
 
-func TestDoctorTellsOfOthers(t *testing.T) {
+func TestDoctorReportsOtherProcesses(t *testing.T) {
 	t.Parallel()
 	said := func(foreign *float64) bool {
 		for _, a := range ailmentsOf(host.Environment{CPUs: 4}, clock.TSC, t.TempDir(), foreign) {
@@ -28,7 +28,7 @@ func TestDoctorTellsOfOthers(t *testing.T) {
 }
 
 // What works is no lack; what does not is one, with the reason and what to do about it.
-func TestDoctorTellsWhatCannotBeDone(t *testing.T) {
+func TestDoctorReportsWhatCannotBeDone(t *testing.T) {
 	t.Parallel()
 	why := errors.New("because of the moon")
 	one, many := 1.0, 256.0

@@ -78,7 +78,7 @@ esac
 var answers = map[string][]int{"compare": {4, 5}, "doctor": {3}, "report": nil}
 
 // Every command of the pages works as it is typed, in the page's order, in an empty folder.
-func TestDocumentsWorkAsTyped(t *testing.T) {
+func TestDocumentedCommandsWork(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -205,7 +205,7 @@ var promised = []struct{ command, words string }{
 
 // The tutorial, each command really done: ten minutes and more. What the machine disturbs may have no rank (3),
 // and a comparison may find a difference or none.
-func TestTheTutorialForReal(t *testing.T) {
+func TestTutorialCommandsRun(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") == "" {
 		t.Skip("SKIPPED: it measures for a quarter of an hour; ASSAY_LONG=1 has it")
 	}

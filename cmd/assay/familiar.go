@@ -16,7 +16,7 @@ import (
 )
 
 // Forms that users of other tools type, and that mean one thing alone, are taken for it; what may mean several
-// things is refused with what it may be (habits.go). What was taken is told.
+// things is refused with what it may be (habits.go). A note names what was taken for what.
 
 // familiarCommands are other names of commands.
 var familiarCommands = map[string]string{"ls": "list", "bench": "run", "benchmark": "run", "show": "report", "watch": "serve"}

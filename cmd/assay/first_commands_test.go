@@ -163,7 +163,7 @@ func TestHabitsOfAThirdSitting(t *testing.T) {
 }
 
 // A plan starts no program that a file names, unless it is asked to.
-func TestADryRunStartsNoWorker(t *testing.T) {
+func TestDryRunStartsNoWorker(t *testing.T) {
 	t.Parallel()
 	here := t.TempDir()
 	text := "name: w\nstores: [{driver: mine, worker: [./touches]}]\ndurability: D3\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n"

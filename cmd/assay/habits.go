@@ -159,7 +159,7 @@ func notSupported(argument string) (why string, known bool) {
 	return "no store: " + name + " is not supported; anything that speaks the worker contract can be: docs/add-a-driver.md, docs/worker-contract.md", true
 }
 
-// portDrivers are the drivers by the port that their servers take where nothing else is said.
+// portDrivers are the drivers by the default port of their servers.
 var portDrivers = map[string]string{
 	"6379": "redis", "11211": "memcached", "5432": "postgres", "3306": "mariadb", "2379": "etcd", "27017": "mongodb",
 	"9042": "cassandra", "4222": "nats", "8087": "riak", "3301": "tarantool", "1978": "tokyotyrant",

@@ -84,7 +84,7 @@ func TestHistory(t *testing.T) {
 	wantParts(t, "after a removal", history("show").stdout, "15 runs, 15 points")
 }
 
-// A commit is what was measured, where nothing else is said.
+// An entry's commit is that of the measured program, unless another is named.
 func TestHistoryNamesTheCommit(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -105,7 +105,7 @@ func execute(args []string) int {
 
 // interruptible returns a context that ends at the first Ctrl-C, SIGTERM or SIGHUP; the second one
 // ends the program at once. A reader of its output that goes away doesn't end it: there is work to
-// be kept. announce is told the first time, and what to say to the person who asked.
+// be kept. announce is called at the first, with the text for the user.
 func interruptible(whatIsKept string, announce func(text string)) (context.Context, context.CancelFunc) {
 	// writes then fail with EPIPE, and workers still inherit the default
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -197,7 +197,7 @@ var ambiguousFlags = map[string]string{
 }
 
 // flagError says what cobra refuses in a command's flags, with the nearest flag that there is and
-// where to read on. Several unknown flags are told at once: args are the whole command's.
+// where to read on. Several unknown flags are reported at once: args are the whole command's.
 func flagError(c *cobra.Command, args []string, err error) error {
 	text := err.Error()
 	if unknown := unknownFlags(c, args); len(unknown) > 1 {

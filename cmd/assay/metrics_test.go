@@ -102,7 +102,7 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 	p.end(t)
 }
 
-func TestMetricsAreRefusedWhereTheyCannotBe(t *testing.T) {
+func TestImpossibleMetricsAreRefused(t *testing.T) {
 	t.Parallel()
 	assay(t, "run", "bbolt", "--metrics", "9464").wants(t, exitUsage, "--metrics", `"9464" is no address`, ":PORT")
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

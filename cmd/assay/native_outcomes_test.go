@@ -90,8 +90,8 @@ func trialsOf(t *testing.T, run *record.Run) (trials []*record.Trial) {
 }
 
 // A native store fills its disk: every operation begun until then has its outcome, the series is
-// kept, and the end is stated. One that writes through a map dies of SIGBUS then, and that is told
-// as a full disk, too.
+// kept, and the end is stated. A store that writes through a map dies of SIGBUS then, which is
+// reported as a full disk, too.
 func TestNativeStoreFillsItsDisk(t *testing.T) {
 	t.Parallel()
 	stores := []string{"tokyocabinet-hash", "rocksdb", "leveldb", "berkeleydb-btree", "sqlite-c", "lmdb"}

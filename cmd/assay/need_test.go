@@ -18,7 +18,7 @@ phases:
 blocks: 1
 `
 
-func TestADiskThatIsTooSmallIsSaidBeforeAnythingRuns(t *testing.T) {
+func TestTooSmallDiskIsReportedBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	for _, flags := range [][]string{nil, {"--data", directory}, {"--out", filepath.Join(directory, "not", "there")}} {
@@ -42,7 +42,7 @@ func TestADiskThatIsTooSmallIsSaidBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
-func TestAMemoryLimitThatBoundsNothingIsSaid(t *testing.T) {
+func TestMemoryLimitThatBoundsNothingIsReported(t *testing.T) {
 	t.Parallel()
 	limited := strings.Replace(vast, "1e13", "1000", 1) + "memory_limit: [64MiB, 900TiB]\n"
 	p := assayIn(t, t.TempDir(), limited, "run", "-", "--dry-run")
@@ -56,7 +56,7 @@ func TestAMemoryLimitThatBoundsNothingIsSaid(t *testing.T) {
 }
 
 // It is a warning: the run begins anyway, and goes on after it was stopped.
-func TestARunWarnsOfADiskThatIsTooSmall(t *testing.T) {
+func TestRunWarnsOfADiskThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	for _, arguments := range [][]string{{written(t, "vast.yaml", vast), "--out", directory}, {"--resume", directory}} {

@@ -51,7 +51,7 @@ type plannedBy struct {
 }
 
 // Each command that the screen offers can be typed, and does what its sentence promises.
-func TestOfferedCommandsKeepTheirPromise(t *testing.T) {
+func TestOfferedCommandsDoWhatTheirSentenceSays(t *testing.T) {
 	t.Parallel()
 	noisy := func(s *recordtest.Shape) {
 		for i := range s.Arms {

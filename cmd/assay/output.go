@@ -12,7 +12,7 @@ import (
 )
 
 // output is standard output as commands have it (cobra's OutOrStdout). It keeps the first error, so
-// that a write whose error nobody looks at, as of a help text or of a table's line, still ends the
+// that a write whose error is ignored, as of a help text or of a table's line, still ends the
 // program with status 1.
 type output struct {
 	file *os.File

@@ -171,7 +171,7 @@ func TestHTMLReportGoesWhereItWasSent(t *testing.T) {
 		assay(t, "report", run, "--html", path).wants(t, 0)
 		info, err := os.Lstat(path)
 		if err != nil || info.Mode().Type() != os.ModeNamedPipe {
-			t.Fatalf("it is no pipe any more: %v, %v", info, err) // nobody will ever write to the reader
+			t.Fatalf("it is no pipe any more: %v, %v", info, err) // no writer would ever come
 		}
 		if text := <-read; !samePage(text, page.stdout) {
 			t.Errorf("%d bytes came out of the pipe, want %d", len(text), len(page.stdout))
@@ -239,7 +239,7 @@ func TestInitGoesWhereItWasSent(t *testing.T) {
 
 // A report that Assay is killed in leaves the one before it whole; what was written of it is
 // removed by the next clean-up.
-func TestAKillWhileAReportIsWritten(t *testing.T) {
+func TestKillWhileAReportIsWritten(t *testing.T) {
 	t.Parallel()
 	directory, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
 	path := filepath.Join(directory, "report.html")

@@ -73,7 +73,7 @@ func TestDoctorCleansWhatAKilledConductorLeft(t *testing.T) {
 	}
 }
 
-// Engines that write through a map die of SIGBUS on a full disk; that is told.
+// Engines that write through a map die of SIGBUS on a full disk, which is reported as one.
 func TestNativeStoreFillsItsMount(t *testing.T) {
 	t.Parallel()
 	if _, _, err := host.CheckQuotaMount(t.TempDir()); err != nil {

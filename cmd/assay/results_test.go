@@ -210,7 +210,7 @@ func TestReportOfHistograms(t *testing.T) {
 	wantParts(t, "report --help", assay(t, "report", "--help").stdout, "TRIAL/PHASE/OPERATION", "benchmark-action or hlog")
 }
 
-// What benchstat won't see is said on standard error: a file of 0 bytes would look like success.
+// Standard error names what benchstat won't see: a file of 0 bytes would look like success.
 func TestBenchfmtSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	shape := quiet(100e3)

@@ -55,7 +55,7 @@ type runFlags struct {
 	nats, metrics   string
 	plain, noHTML   bool
 	quiet           bool
-	untold          bool // of a round of a search: progress is shown, and its result is not
+	noResult        bool // of a round of a search: progress is shown, and its result is not
 	failIf          []string
 	criteria        []compare.Criterion // of failIf
 	show            show
@@ -398,7 +398,7 @@ func changesRecords(changes []read.Change) bool {
 }
 
 // fit lays the experiment out for the time that it may take, and notes what was changed. recordsFree:
-// nobody asked for a number of records.
+// the user set no number of records.
 func fit(loaded *read.Loaded, recordsFree bool) error {
 	asked := loaded.Experiment.Cells[0].Records
 	if err := plan.Fit(loaded.Experiment, recordsFree); err != nil {
@@ -753,7 +753,7 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 		}
 	}
 	var printErr error
-	if !f.quiet && !f.untold {
+	if !f.quiet && !f.noResult {
 		// not the commands' output, which forgives nothing: who reads a table may go away
 		printErr = f.show.write(os.Stdout, r, []*record.Run{recorded}, path)
 	}
@@ -768,7 +768,7 @@ func (f *runFlags) status(r run.Result, grave int, directory string) error {
 	switch {
 	case r.Interrupted:
 		return &exitError{exitTrials, fmt.Errorf("stopped\nassay run --resume %s does the remaining trials", directory)}
-	case r.Failed+r.Marked > r.Ceilings: // a ceiling that is missing is told, and no failure of what was asked
+	case r.Failed+r.Marked > r.Ceilings: // a missing ceiling is reported, but is no failure
 		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows why", spoiltTrials(r), directory)}
 	case grave > 0:
 		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}

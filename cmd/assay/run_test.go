@@ -90,7 +90,7 @@ func TestRunWithoutOutMakesADirectoryHere(t *testing.T) {
 }
 
 // Failed trials are results: the run goes on, says so, and ends with status 3.
-func TestFailedTrialsAreSaid(t *testing.T) {
+func TestFailedTrialsAreReported(t *testing.T) {
 	t.Parallel()
 	text := strings.ReplaceAll(oneStore, "[memory]", "[{driver: crashes-exit, worker: "+hosted()+"}]")
 	text = strings.ReplaceAll(text, "D0", "D1")
@@ -136,7 +136,7 @@ func TestManyThreads(t *testing.T) {
 }
 
 // The command that a report prints makes the same trials, from whatever the run was made.
-func TestThePrintedCommandDoesTheRunAgain(t *testing.T) {
+func TestPrintedCommandDoesTheRunAgain(t *testing.T) {
 	t.Parallel()
 	short := strings.ReplaceAll(paced, "1200ms", "50ms")
 	for name, c := range map[string]struct {

@@ -34,7 +34,7 @@ phases:
 // into a command line
 // Assay: no command line, file of a run, report, archive or message has it. An address with a
 // login is refused; commands that are stored or printed go through one redactor
-// With: secret.TestSecretsAreHidden, secret.TestHintsStayReadable
+// With: secret.TestSecretsAreHidden, secret.TestHintsAreReadable
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -84,8 +84,8 @@ func expectNoServer(t *testing.T, directory string, pids []int, at []string) {
 
 // Fault (servers): Ctrl-C, SIGHUP, a lost terminal, with a started server
 // Assay: it ends in order; no process, socket or file is left
-// With: main.TestALostTerminalLeavesNoServer
-func TestAStoppedRunLeavesNoServer(t *testing.T) {
+// With: main.TestLostTerminalLeavesNoServer
+func TestStoppedRunLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
 	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP} {
@@ -108,7 +108,7 @@ func TestAStoppedRunLeavesNoServer(t *testing.T) {
 // started and removes its directory. Not found: a process outside its group, without environment
 // and descriptors
 // With: server.TestServersOfAKilledOwnerAreEnded
-func TestAKilledRunLeavesNoServer(t *testing.T) {
+func TestKilledRunLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
 	p, directory := begun(t, startedServer, nil)
@@ -126,7 +126,7 @@ func TestAKilledRunLeavesNoServer(t *testing.T) {
 
 // The password of a server that demands one is in no command line while the run goes on, and in no
 // file and no output after it.
-func TestARunTellsNoPassword(t *testing.T) {
+func TestRunPrintsNoPassword(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
 	for driver, servers := range map[string]int{"memcached": startedCount, "redis": 1} {
@@ -201,7 +201,7 @@ func installed(p server.Program) bool {
 }
 
 // A directory of root's that a server's user can't enter is refused before anything is made.
-func TestAServerThatCantReachItsDirectoryIsRefusedBeforeTheRun(t *testing.T) {
+func TestServerThatCantReachItsDirectoryIsRefusedBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	if p, _ := drivers.Program("postgres"); os.Geteuid() != 0 || !installed(p) {
 		t.Skip("SKIPPED: it takes root, and PostgreSQL")
@@ -217,7 +217,7 @@ func TestAServerThatCantReachItsDirectoryIsRefusedBeforeTheRun(t *testing.T) {
 	}
 }
 
-func TestALostTerminalLeavesNoServer(t *testing.T) {
+func TestLostTerminalLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
 	x := newTerminal(t)
@@ -235,7 +235,7 @@ func TestALostTerminalLeavesNoServer(t *testing.T) {
 	expectNoServer(t, directory, pids, at)
 }
 
-func TestAServerIsStartedFromTheCommandLine(t *testing.T) {
+func TestServerIsStartedFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
 	place := t.TempDir()
@@ -257,7 +257,7 @@ func TestAServerIsStartedFromTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestADryRunStartsNoServer(t *testing.T) {
+func TestDryRunStartsNoServer(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
 	e := assay(t, "run", "memcached@start", "--dry-run")
@@ -272,7 +272,7 @@ func TestADryRunStartsNoServer(t *testing.T) {
 
 // Fault (servers): a mistyped endpoint leads to another machine
 // Assay: refused without `--allow-remote`
-func TestARemoteServerNeedsAFlag(t *testing.T) {
+func TestRemoteServerNeedsAFlag(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	arguments := []string{"run", "memcached@192.0.2.1:11211", "--records", "10", "--for", "1s", "--blocks", "1", "--out", directory}
@@ -284,7 +284,7 @@ func TestARemoteServerNeedsAFlag(t *testing.T) {
 	assay(t, "conformance", "--driver", "memcached", "--endpoint", "192.0.2.1:11211").wants(t, exitUsage, "--allow-remote confirms")
 }
 
-func TestDriversAndDoctorTellOfServers(t *testing.T) {
+func TestDriversAndDoctorListServers(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"drivers", "doctor"} {
 		e := assay(t, command)

@@ -49,8 +49,8 @@ func resumed(t *testing.T, directory string) {
 	}
 }
 
-// gone waits until no process of pids is left. One that has ended stays as a zombie where nobody
-// waits for it: who adopts orphans here is not known.
+// gone waits until no process of pids is left. A process that has ended counts as gone even as a
+// zombie: whether the process that adopts orphans here reaps them is unknown.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	if len(pids) == 0 {
@@ -237,7 +237,7 @@ func TestReaderOfTheTableGoesAway(t *testing.T) {
 	}
 }
 
-// nohup is respected: a run that was told to outlive its terminal does.
+// nohup is respected: a run under it outlives its terminal.
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

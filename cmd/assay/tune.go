@@ -49,7 +49,7 @@ type tuneFlags struct {
 }
 
 func tuneCommand() *cobra.Command {
-	f := tuneFlags{run: runFlags{tune: true, untold: true}}
+	f := tuneFlags{run: runFlags{tune: true, noResult: true}}
 	c := &cobra.Command{
 		Use:   "tune STORE --workload FILE",
 		Short: "Find the options with which a store does a workload fastest",

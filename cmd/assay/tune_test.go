@@ -66,12 +66,12 @@ func TestTune_on_null_surfaces_claims_no_gain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if made.told.Better {
-			t.Errorf("seed %d: %v is told as better: %+v", seed, made.told.Best, made.told.Confirmed)
+			t.Errorf("seed %d: %v is reported as better: %+v", seed, made.told.Best, made.told.Confirmed)
 		}
 	}
 }
 
-func TestTune_tells_and_marks_a_better_setting(t *testing.T) {
+func TestTune_reports_and_marks_a_better_setting(t *testing.T) {
 	made := newTuner(t, "1")
 	made.on(1, func(options map[string]string) float64 {
 		if bytes, err := store.ParseBytes(options["memtable_bytes"]); err == nil && bytes > 8<<20 {

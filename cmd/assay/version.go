@@ -18,7 +18,7 @@ func version() string {
 	return versionOf(info)
 }
 
-// versionOf says what the linker wrote down of a build. What it did not is said to be not known.
+// versionOf returns what the linker recorded of a build, with "not known" for what it did not.
 func versionOf(info *debug.BuildInfo) string {
 	of := map[string]string{}
 	for _, setting := range info.Settings {

@@ -34,11 +34,11 @@ func TestVersionOfABuild(t *testing.T) {
 	}
 }
 
-func TestVersionIsTold(t *testing.T) {
+func TestVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	e := assay(t, "--version")
 	e.wants(t, 0)
 	if !strings.HasPrefix(e.stdout, "assay ") || !strings.Contains(e.stdout, "\nrevision: ") || !strings.Contains(e.stdout, "\nGo: "+runtime.Version()) {
-		t.Errorf("it is told %q", e.stdout)
+		t.Errorf("it prints %q", e.stdout)
 	}
 }

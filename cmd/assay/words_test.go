@@ -7,7 +7,7 @@ import (
 )
 
 // Every command says in its help what it is for, shows an example, and keeps within 100 columns.
-func TestHelpTeaches(t *testing.T) {
+func TestHelpHasExamples(t *testing.T) {
 	t.Parallel()
 	for _, c := range command(io.Discard).Commands() {
 		if c.Hidden || isTopic(c) || c.Name() == "completion" || c.Name() == "help" {

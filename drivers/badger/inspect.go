@@ -56,7 +56,7 @@ func (d *db) Inspect() store.Inspection {
 		}
 	}
 	busy := stats["compactions_under_way_tables"] > 0
-	// empty ones too: what is told while a phase runs is what could be told before it
+	// empty ones too: a phase reports only the counters that were there before it
 	for _, l := range d.engine.Levels() {
 		prefix := fmt.Sprintf("level%d_", l.Level)
 		stats[prefix+"tables"] = float64(l.NumTables)

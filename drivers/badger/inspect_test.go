@@ -16,7 +16,7 @@ import (
 
 // Small memtables are flushed and compacted, which badger tells in its log, and the levels are
 // told, empty or not.
-func TestEventsAndLevelsAreTold(t *testing.T) {
+func TestEventsAndLevelsAreReported(t *testing.T) {
 	driver := Driver{}
 	c := drivertest.Config(t, driver.Describe(), store.D1, map[string]string{"memtable_bytes": "256KiB", "value_threshold_bytes": "32KiB",
 		"l0_compaction_tables": "2", "base_level_bytes": "256KiB", "base_table_bytes": "256KiB"})
@@ -55,7 +55,7 @@ func TestStallsAreAddedUp(t *testing.T) {
 
 // The library still says what is listened to: a stall takes long to bring about, and a count of
 // none looks like a good store.
-func TestTheLibraryStillSaysSo(t *testing.T) {
+func TestLibraryStillLogsStalls(t *testing.T) {
 	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/dgraph-io/badger/v4").Output()
 	if err != nil {
 		t.Fatalf("finding the library: %v", err)

@@ -106,7 +106,7 @@ func (d *db) Settings() map[string]string {
 	}
 }
 
-// Inspect tells no background work: bbolt has none.
+// Inspect returns no background work: bbolt has none.
 func (d *db) Inspect() store.Inspection {
 	stats := d.Sizes()
 	if !d.statistics {

@@ -62,7 +62,7 @@ func (d *db) Settings() map[string]string {
 	}
 }
 
-// Inspect tells no background work: boltdb has none.
+// Inspect returns no background work: boltdb has none.
 func (d *db) Inspect() store.Inspection {
 	stats := d.Sizes()
 	s := d.Engine.Stats()

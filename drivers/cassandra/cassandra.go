@@ -30,8 +30,8 @@ const (
 	// valueBytesMax is far below max_mutation_size (16 MiB by default), and below what one client
 	// may have on the way at a node with a heap of 512 MiB (12.8 MiB).
 	valueBytesMax = 4 << 20
-	// batchBytesMax is batch_size_fail_threshold, 50 KiB by default; batchMax keeps to what is told of
-	// logged batches: they are for few records.
+	// batchBytesMax is batch_size_fail_threshold, 50 KiB by default; batchMax follows Cassandra's
+	// documentation, where logged batches are for few records.
 	batchMax      = 100
 	batchBytesMax = 50 << 10
 )

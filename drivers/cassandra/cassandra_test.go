@@ -93,7 +93,7 @@ func TestConditionalWrites(t *testing.T) {
 	get(t, h, "k", "again")
 }
 
-func TestABatchWritesTheLastOfEachKey(t *testing.T) {
+func TestBatchWritesTheLastOfEachKey(t *testing.T) {
 	_, h := drivertest.Open(t, cassandra.Driver{}, config(t, store.D2, []string{periodic(t).Endpoint()}))
 	must(t, h.Put([]byte("gone"), []byte("before")))
 	must(t, h.(store.Batcher).Apply([]store.Write{
@@ -112,7 +112,7 @@ func TestABatchWritesTheLastOfEachKey(t *testing.T) {
 	}
 }
 
-func TestTheLongestKeyAndValue(t *testing.T) {
+func TestLongestKeyAndValue(t *testing.T) {
 	_, h := drivertest.Open(t, cassandra.Driver{}, config(t, store.D2, []string{periodic(t).Endpoint()}))
 	d := cassandra.Driver{}.Describe()
 	key, value := bytes.Repeat([]byte{0, 255}, d.KeyBytesMax/2), bytes.Repeat([]byte{1, 0, 254}, d.ValueBytesMax/3)
@@ -123,7 +123,7 @@ func TestTheLongestKeyAndValue(t *testing.T) {
 	must(t, h.Delete(key))
 }
 
-func TestAKeyspaceOfSomebodyElseIsRefused(t *testing.T) {
+func TestKeyspaceOfSomebodyElseIsRefused(t *testing.T) {
 	i := periodic(t)
 	s := session(t, i)
 	must(t, s.Query("CREATE KEYSPACE theirs WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}").Exec())
@@ -141,7 +141,7 @@ func TestAKeyspaceOfSomebodyElseIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheKeyspaceIsDroppedByTheLastThatLeavesItEmpty(t *testing.T) {
+func TestLastClientDropsAnEmptyKeyspace(t *testing.T) {
 	i := periodic(t)
 	s := session(t, i)
 	c := config(t, store.D2, []string{i.Endpoint()}, "keyspace", "leaving")
@@ -160,7 +160,7 @@ func TestTheKeyspaceIsDroppedByTheLastThatLeavesItEmpty(t *testing.T) {
 	}
 	first, h := open()
 	if held, known := first.(store.Holder).Held(); held != 0 || !known {
-		t.Errorf("a new keyspace is said to hold %d, %v", held, known)
+		t.Errorf("Held of a new keyspace: %d, known %v", held, known)
 	}
 	second, other := open()
 	must(t, h.Put([]byte("k"), []byte("v")))
@@ -175,7 +175,7 @@ func TestTheKeyspaceIsDroppedByTheLastThatLeavesItEmpty(t *testing.T) {
 	}
 	again, h := open()
 	if _, known := again.(store.Holder).Held(); known {
-		t.Error("how much it holds is said to be known")
+		t.Error("Held of a keyspace with records is known")
 	}
 	must(t, h.Delete([]byte("k")))
 	must(t, errors.Join(h.Close(), again.Close()))
@@ -184,7 +184,7 @@ func TestTheKeyspaceIsDroppedByTheLastThatLeavesItEmpty(t *testing.T) {
 	}
 }
 
-func TestTheKeyspaceHasTheReplicasThatWereAskedFor(t *testing.T) {
+func TestKeyspaceHasTheReplicationAskedFor(t *testing.T) {
 	i := periodic(t)
 	refused := func(what, says, keyspace string, given ...string) {
 		t.Helper()
@@ -263,7 +263,7 @@ func TestClassesAreThoseOfTheNodesSettings(t *testing.T) {
 	}
 }
 
-func TestANodeTellsOfItself(t *testing.T) {
+func TestNodeReportsItsSettings(t *testing.T) {
 	i := periodic(t)
 	s, h := drivertest.Open(t, cassandra.Driver{}, config(t, store.D2, []string{i.Endpoint()}))
 	settings := s.Settings()
@@ -287,7 +287,7 @@ func TestANodeTellsOfItself(t *testing.T) {
 	}
 }
 
-func TestAFrozenNodeTimesOut(t *testing.T) {
+func TestFrozenNodeTimesOut(t *testing.T) {
 	i := periodic(t)
 	_, h := drivertest.Open(t, cassandra.Driver{}, config(t, store.D2, []string{i.Endpoint()}, "operation_timeout", "2s"))
 	must(t, h.Put([]byte("one"), []byte("1")))
@@ -309,7 +309,7 @@ func TestAFrozenNodeTimesOut(t *testing.T) {
 }
 
 // A handle of a node that was killed connects anew to the one that takes its place.
-func TestANodeIsKilledAndStartedAgain(t *testing.T) {
+func TestNodeIsKilledAndStartedAgain(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") == "" {
 		t.Skip("SKIPPED: two starts of a node; ASSAY_LONG=1 runs this test")
 	}

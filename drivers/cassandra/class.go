@@ -69,7 +69,7 @@ func (d *db) prove(class store.Durability, window time.Duration) error {
 	return nil
 }
 
-// TellDurability holds what the nodes tell now against the class. They count no syncs.
+// TellDurability holds what the nodes report now against the class. They count no syncs.
 func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()

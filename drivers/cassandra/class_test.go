@@ -9,7 +9,7 @@ import (
 )
 
 // A node that tells other settings after the phase, be it one of three, does not keep the class.
-func TestEvidenceOfNodes(t *testing.T) {
+func TestNodeEvidence(t *testing.T) {
 	t.Parallel()
 	batch := map[string]string{"commitlog_sync": "batch", "commit_failure_policy": "stop"}
 	for name, c := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 type member struct {
 	endpoint string
 	session  *gocql.Session
-	settings map[string]string // as it told them when the store was opened
+	settings map[string]string // as it reported them when the store was opened
 	stats    map[string]float64
 }
 
@@ -65,7 +65,7 @@ var reported = []string{
 	"cas_contention_timeout", "hinted_handoff_enabled", "max_hint_window", "tombstone_failure_threshold", "sstable.selected_format",
 }
 
-// Settings are what the nodes told when the store was opened, one value for each node where they
+// Settings are what the nodes reported when the store was opened, one value for each node where they
 // differ, and the driver's own.
 func (d *db) Settings() map[string]string {
 	told := map[string]string{
@@ -96,7 +96,7 @@ func (d *db) Settings() map[string]string {
 // statsPatience is less than the second between two looks that nothing may hold up for long.
 const statsPatience = 10 * time.Second
 
-// Inspect adds up what the nodes tell. What a node that is gone told last stays in the sums, since
+// Inspect adds up what the nodes report. What a node that is gone told last stays in the sums, since
 // totals that fall would be taken for negative work.
 func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{"reconnects": float64(d.reconnects.Load()), "nodes_that_answered": 0}
@@ -120,8 +120,8 @@ const (
 	compactionsRunning = "compactions_running"
 )
 
-// pools are the thread pools whose tasks are told: the name of those that are done, and of those
-// that run and wait; "": not told.
+// pools are the thread pools whose tasks are counted: the counters of those that are done, and of
+// those that run and wait; "": not reported.
 var pools = map[string][2]string{
 	"CompactionExecutor":        {"compactions", compactionsRunning},
 	"MemtableFlushWriter":       {"flushes", "flushes_waiting"},

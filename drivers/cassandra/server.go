@@ -178,7 +178,7 @@ func javaArguments(i *server.Instance) []string {
 	if i.Guard.Credentials != "" { // a password that is made for one start can't be guessed, and each connection hashes it
 		arguments = append(arguments, "-Dcassandra.superuser_setup_delay_ms=0", "-Dcassandra.auth_bcrypt_gensalt_log2_rounds=4")
 	}
-	if len(i.Peers) == 0 { // there is nobody to hear of
+	if len(i.Peers) == 0 { // no other node has to be heard of
 		arguments = append(arguments, "-Dcassandra.ring_delay_ms=1000")
 	}
 	for _, name := range exports {

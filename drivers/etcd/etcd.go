@@ -166,9 +166,9 @@ func (d *db) open(ctx context.Context, flush bool) error {
 // walSyncs counts the syncs of the log that a reply waits for.
 const walSyncs = "etcd_disk_wal_fsync_duration_seconds_count"
 
-// reach finds the members that answer: a cluster works while most do. It refuses one that was told not
-// to sync (--unsafe-no-fsync) and never did. One that was told so may still have synced a log that is
-// new; [db.TellDurability] finds it.
+// reach finds the members that answer: a cluster works while most do. It refuses a member that runs
+// with --unsafe-no-fsync and never synced. Such a member may still have synced a log that is new;
+// [db.TellDurability] finds it.
 func (d *db) reach(ctx context.Context, endpoints []string) error {
 	var silent error
 	for _, endpoint := range endpoints {
@@ -234,7 +234,7 @@ func (d *db) Handle() (store.Handle, error) {
 	return &handle{client: client, timeout: d.timeout}, nil
 }
 
-// Settings are what the server tells, which is little.
+// Settings are what the server reports, which is little.
 func (d *db) Settings() map[string]string {
 	settings := map[string]string{
 		"version": d.version, "driver.operation_timeout": d.timeout.String(), "driver.entry": d.entry,
@@ -254,7 +254,7 @@ func (d *db) Close() error {
 	return d.client.Close()
 }
 
-// counters are what Inspect tells, by the names of /metrics.
+// counters are what Inspect returns, by the names of /metrics.
 var counters = map[string]string{
 	"etcd_debugging_mvcc_keys_total":          "records",
 	"etcd_mvcc_db_total_size_in_bytes":        "file_bytes",

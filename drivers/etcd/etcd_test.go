@@ -68,7 +68,7 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-func TestFlushesOnlyWhenTold(t *testing.T) {
+func TestFlushesOnlyWhenAsked(t *testing.T) {
 	endpoint := drivertest.StartServer(t, etcd.Program, store.D3, nil).Endpoint()
 	_, h := open(t, endpoint, nil)
 	must(t, h.Put([]byte("key"), []byte("value")))
@@ -98,7 +98,7 @@ func TestEveryWriteIsSynced(t *testing.T) {
 }
 
 // A server that does not sync, and tells nothing else, is refused.
-func TestAServerThatShowsNoSyncIsRefused(t *testing.T) {
+func TestServerThatShowsNoSyncIsRefused(t *testing.T) {
 	for name, metrics := range map[string]string{
 		"none": "etcd_disk_wal_fsync_duration_seconds_count 0\n", "not told": "etcd_server_has_leader 1\n", "no number": "etcd_disk_wal_fsync_duration_seconds_count many\n",
 	} {
@@ -117,7 +117,7 @@ func TestAServerThatShowsNoSyncIsRefused(t *testing.T) {
 
 // By entry one, every handle is of the first member; by entry all, they go to each in turn. The second
 // "member" here answers for its metrics alone, so that a handle of it can do nothing.
-func TestHandlesEnterByTheMembersThatAreAskedFor(t *testing.T) {
+func TestHandlesConnectToTheChosenMembers(t *testing.T) {
 	mute := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "etcd_disk_wal_fsync_duration_seconds_count 1\n")
 	}))
@@ -158,9 +158,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A server at its quota refuses everybody's writes until it is told otherwise: it is told, with the
-// commands. Before, nothing is, and the room that is left shrinks.
-func TestAServerAtItsQuotaIsTold(t *testing.T) {
+// A server at its quota refuses all writes until its alarm is disarmed: the driver reports that, with
+// the commands. Below the quota it reports nothing, and the room that is left shrinks.
+func TestServerAtItsQuotaIsReported(t *testing.T) {
 	endpoint := drivertest.StartServer(t, etcd.Program, store.D3, map[string]string{"quota_bytes": "4MiB"}).Endpoint()
 	s, h := open(t, endpoint, map[string]string{"operation_timeout": "1m"})
 	before := s.(store.Inspector).Inspect()

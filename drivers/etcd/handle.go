@@ -164,7 +164,7 @@ func (h *handle) CompareAndSwap(key, old, value []byte) error {
 	return store.ErrConflict
 }
 
-// Apply is one transaction. It takes each key once: nobody can see the writes before the last.
+// Apply is one transaction. It takes each key once: no reader sees the writes before the last.
 func (h *handle) Apply(writes []store.Write) error {
 	if len(writes) == 0 {
 		return nil

@@ -155,7 +155,7 @@ func (d *db) Settings() map[string]string {
 }
 
 // Inspect says busy when a level is over the limit that goleveldb itself compacts at, or writes are
-// paused. The library does not tell of a flush that is under way.
+// paused. The library does not report a flush that is under way.
 func (d *db) Inspect() store.Inspection {
 	var s leveldb.DBStats
 	if err := d.engine.Stats(&s); err != nil {
@@ -191,12 +191,12 @@ func (d *db) Inspect() store.Inspection {
 	return store.Inspection{Stats: stats, Busy: busy}
 }
 
-// levelsTold is how many levels are told from the first moment on, empty ones as well: a worker
-// tells while a phase runs only what was there before it.
-const levelsTold = 7
+// levelsReported is how many levels Inspect has from the start, empty ones as well: while a phase runs
+// a worker reports only the counters that were there before it.
+const levelsReported = 7
 
 func withEmptyLevels(levels []level) []level {
-	for number := range levelsTold {
+	for number := range levelsReported {
 		if !slices.ContainsFunc(levels, func(l level) bool { return l.number == number }) {
 			levels = append(levels, level{number: number})
 		}

@@ -46,7 +46,7 @@ func TestLevelsAreRead(t *testing.T) {
 	}
 }
 
-func TestLevelsOfATextThatIsNone(t *testing.T) {
+func TestLevelsOfInvalidText(t *testing.T) {
 	if levels := parseLevels("Compactions\n Level | Tables\n---+---\n"); len(levels) != 0 {
 		t.Errorf("read %v", levels)
 	}

@@ -14,7 +14,7 @@ import (
 // Fault (disk): a server has its own words for a full disk: MariaDB's full table, NATS's
 // insufficient resources (three quarters of what was free)
 // Assay: the drivers add the kernel's words, by which a full disk is known
-// With: nats.TestAFullDiskIsCalledThat
+// With: nats.TestFullDiskIsCalledThat
 func TestTold_full_disk(t *testing.T) {
 	for number, full := range map[uint16]bool{1114: true, 1021: true, 1062: false, 1054: false} {
 		err := told(&mysql.MySQLError{Number: number, Message: "The table 'records' is full"})

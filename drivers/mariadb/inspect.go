@@ -33,7 +33,7 @@ var counters = map[string]string{
 	"Innodb_history_list_length": "unpurged_transactions", "Innodb_pages_created": "pages_created",
 }
 
-// Inspect tells the server's own counts, and the driver's of its connections. The server tells of no
+// Inspect returns the server's own counts, and the driver's of its connections. The server tells of no
 // background work that ends by itself.
 func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{"reconnects": float64(d.Reconnects.Load())}

@@ -469,7 +469,7 @@ func (c *dialogue) split(body []byte, columns []sqlkv.Kind) bool {
 	return len(body) == 0
 }
 
-// refusal reads an error that the server tells.
+// refusal reads an error that the server reports.
 func (c *dialogue) refusal(doing string, body []byte) (refused, err error) {
 	if len(body) < 3 {
 		return nil, c.Unexpected(doing, body)

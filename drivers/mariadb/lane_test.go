@@ -107,7 +107,7 @@ func TestLaneLies(t *testing.T) {
 }
 
 // An error ends with its operation, also within a pipeline.
-func TestAnErrorEndsWithItsOperation(t *testing.T) {
+func TestErrorEndsWithItsOperation(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D3, map[string]string{"database": "pipeline"}))
 	d := s.(*db)
 	if err := d.do("DROP TABLE " + d.Layout.Table); err != nil {

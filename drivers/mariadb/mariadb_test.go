@@ -91,7 +91,7 @@ func (d *db) databases(t *testing.T, name string) string {
 	return n
 }
 
-func TestADatabaseOfOthersIsRefused(t *testing.T) {
+func TestDatabaseOfOthersIsRefused(t *testing.T) {
 	i := servers.Get(t, Program, store.D1)
 	s, _ := drivertest.Open(t, Driver{}, config(t, i, store.D1, nil))
 	d := s.(*db)
@@ -112,7 +112,7 @@ func TestADatabaseOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
+func TestOnlyEmptyTablesOfAssayAreDropped(t *testing.T) {
 	i := servers.Get(t, Program, store.D1)
 	watch, _ := drivertest.Open(t, Driver{}, config(t, i, store.D1, nil))
 	d := watch.(*db)
@@ -290,7 +290,7 @@ func TestPasswordsAreInNoText(t *testing.T) {
 }
 
 // The user that needs no password can't do what would harm the machine.
-func TestTheOpenUserHasFewRights(t *testing.T) {
+func TestOpenUserHasFewRights(t *testing.T) {
 	i := servers.Get(t, Program, store.D1)
 	s, _ := drivertest.Open(t, Driver{}, config(t, i, store.D1, nil))
 	grants, err := s.(*db).rows("SHOW GRANTS")
@@ -328,7 +328,7 @@ func TestTLSIsVerifiedAwayFromLoopback(t *testing.T) {
 }
 
 // Start fails where the server does not tell what it was asked for: so each option reaches it.
-func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+func TestServerObeysItsOptions(t *testing.T) {
 	options := map[string]string{"buffer_pool_bytes": "32MiB", "log_file_bytes": "24MiB", "connections_max": "30"}
 	i := drivertest.StartServer(t, Program, store.D1, options)
 	for name, expected := range map[string]string{
@@ -353,7 +353,7 @@ func TestSettingsThatMeanTheSame(t *testing.T) {
 	}
 }
 
-func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+func TestServerDefaultsAreKept(t *testing.T) {
 	binary, err := Program.Find()
 	if err != nil {
 		t.Skipf("SKIPPED: %v, so that its defaults are not compared", err)

@@ -14,7 +14,7 @@ import (
 )
 
 // What the library panics over while it logs in is an error, for every kind of handle.
-func TestALibraryThatPanicsIsAnError(t *testing.T) {
+func TestLibraryThatPanicsIsAnError(t *testing.T) {
 	for name, greeting := range map[string]string{
 		"an error of two bytes":      "\xff\x01",
 		"a greeting that is cut off": "\x0a10.11\x00\x01\x00\x00\x00",

@@ -140,8 +140,7 @@ func ask(ctx context.Context, i *server.Instance, text string) (told map[string]
 	return told, errors.Join(rows.Err(), rows.Close())
 }
 
-// meaning is what a setting's text says: sizes may have a letter behind them, and switches are told
-// as words.
+// meaning normalizes a setting's text: sizes may end in a letter, and switches are words.
 func meaning(text string) string {
 	switch upper := strings.ToUpper(strings.TrimSpace(text)); upper {
 	case "ON", "TRUE", "1":

@@ -35,7 +35,7 @@ func newConnection(endpoint string, timeout time.Duration, access wire.Access, p
 // version asks what the server is.
 func (c *connection) version() (string, error) { return c.protocol.version(c) }
 
-// stats tells each statistic of a group.
+// stats reports each statistic of a group.
 func (c *connection) stats(group string, tell func(name, value string)) error {
 	return c.protocol.stats(c, group, tell)
 }

@@ -75,7 +75,7 @@ func wantAll(t *testing.T, got []result, valueBytes int) {
 	}
 }
 
-func TestAPipelineEndsInItsOrder(t *testing.T) {
+func TestPipelineEndsInItsOrder(t *testing.T) {
 	for _, valueBytes := range []int{0, 1, 1000, 4070, 4080, 4096, 8170, 8192, 65_500, 65_536, 200_000} {
 		drivertest.EachInterface(t, func(t *testing.T, pin func(*testing.T, store.Loop)) {
 			_, loop := lanes(t, pin, valueBytes)
@@ -85,7 +85,7 @@ func TestAPipelineEndsInItsOrder(t *testing.T) {
 }
 
 // A socket that is full takes the rest of the requests later, in their order.
-func TestALaneWaitsForRoom(t *testing.T) {
+func TestLaneWaitsForRoom(t *testing.T) {
 	drivertest.EachInterface(t, func(t *testing.T, pin func(*testing.T, store.Loop)) {
 		_, loop := lanes(t, pin, 10)
 		const valueBytes = 1 << 20
@@ -110,7 +110,7 @@ func TestALaneWaitsForRoom(t *testing.T) {
 }
 
 // Operations end, and others take their places, while the socket has taken only a part of what was asked for.
-func TestALaneRefillsBesideAFullSocket(t *testing.T) {
+func TestLaneRefillsBesideAFullSocket(t *testing.T) {
 	drivertest.EachInterface(t, func(t *testing.T, pin func(*testing.T, store.Loop)) {
 		_, loop := lanes(t, pin, 10)
 		const valueBytes, all = 1 << 20, 4 * depth
@@ -145,7 +145,7 @@ func reapOnce(t *testing.T, loop store.Loop, wait time.Duration, ended store.End
 }
 
 // A loop works on after it was pinned, and pinned again.
-func TestALoopIsPinnedAgain(t *testing.T) {
+func TestLoopIsPinnedAgain(t *testing.T) {
 	_, loop := lanes(t, func(*testing.T, store.Loop) {}, 10)
 	for range 3 {
 		t.Run("", func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestLiesToAPipeline(t *testing.T) {
 }
 
 // A server that is gone fails each operation, and each one tries to connect once.
-func TestALaneWithoutAServer(t *testing.T) {
+func TestLaneWithoutAServer(t *testing.T) {
 	drivertest.EachInterface(t, func(t *testing.T, pin func(*testing.T, store.Loop)) {
 		s, loop := lanes(t, pin, 10)
 		s.SetLie(func(_ string, w io.Writer) bool { _ = w.(io.Closer).Close(); return true })
@@ -274,7 +274,7 @@ func TestLanesKeepTheirParts(t *testing.T) {
 
 // An operation that waited for a new connection is not timed before it is sent, also where the loop
 // comes back to it late.
-func TestALateLoopDoesNotTimeOutWhatItHasNotSent(t *testing.T) {
+func TestLateLoopDoesNotTimeOutUnsentRequests(t *testing.T) {
 	drivertest.EachInterface(t, func(t *testing.T, pin func(*testing.T, store.Loop)) {
 		s, loop := lanes(t, pin, 10)
 		s.SetLie(func(_ string, w io.Writer) bool { _ = w.(io.Closer).Close(); return true })

@@ -20,7 +20,7 @@ import (
 
 const libraryModule = "github.com/bradfitz/gomemcache"
 
-// libraryVersion is the one in the program's build info; the library does not tell its own.
+// libraryVersion is the one in the program's build info; the library does not report its own.
 func libraryVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {

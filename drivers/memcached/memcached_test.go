@@ -145,10 +145,10 @@ func testKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T, open opener) {
 	}
 }
 
-// TestAnswersToWritesThatAreNone are errors too, and not acknowledgements.
-func TestAnswersToWritesThatAreNone(t *testing.T) { forms(t, testAnswersToWritesThatAreNone) }
+// TestInvalidAnswersToWritesAreErrors are errors too, and not acknowledgements.
+func TestInvalidAnswersToWritesAreErrors(t *testing.T) { forms(t, testInvalidAnswersToWritesAreErrors) }
 
-func testAnswersToWritesThatAreNone(t *testing.T, open opener) {
+func testInvalidAnswersToWritesAreErrors(t *testing.T, open opener) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, nil)
 	for _, answer := range []string{"END\r\n", "STORE\r\n", "STORED \r\n", "EXISTS\r\n", "SERVER_ERROR object too large for cache\r\n", "ERROR\r\n"} {
@@ -179,7 +179,7 @@ func testRealServerRefusesWhatIsTooLarge(t *testing.T, open opener) {
 	wantGet(t, h, "small", []byte("value"))
 }
 
-func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
+func TestReportsSettingsAndStatisticsOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	s, h := open(t, startServer(t), nil)
 	if err := h.Put([]byte("key"), []byte("value")); err != nil {
@@ -281,7 +281,7 @@ func TestRefusals(t *testing.T) {
 
 // Nothing is deleted on a server without being told (the option is off by default), and then at a
 // trial's first opening only.
-func TestFlushesOnlyWhenTold(t *testing.T) {
+func TestFlushesOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	endpoint := startServer(t)
 	_, h := open(t, endpoint, nil)
@@ -308,7 +308,7 @@ func startServer(t *testing.T) (endpoint string) {
 }
 
 // Start fails where the server does not tell what it was asked for: so each option reaches it.
-func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+func TestServerObeysItsOptions(t *testing.T) {
 	t.Parallel()
 	options := map[string]string{"memory_bytes": "100MiB", "threads": "2", "item_bytes_max": "2MiB", "connections_max": "50"}
 	i := drivertest.StartServer(t, memcached.Program, store.D0, options)
@@ -321,7 +321,7 @@ func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 	}
 }
 
-func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+func TestServerDefaultsAreKept(t *testing.T) {
 	binary, err := memcached.Program.Find()
 	if err != nil {
 		t.Skipf("SKIPPED: %v, so that its defaults are not compared", err)
@@ -414,7 +414,7 @@ func TestSendsNoPasswordToAServerThatAsksForNone(t *testing.T) {
 	}
 }
 
-// A server that repeats what it was told does not bring the password into a message.
+// A server that repeats a request in its error does not bring the password into a message.
 func TestNoErrorRepeatsThePassword(t *testing.T) {
 	const secret = "hunter2"
 	t.Setenv("SOMEBODYS_LOGIN", "me:"+secret)
@@ -497,7 +497,7 @@ func another(t *testing.T, s store.Store, isLane bool) store.Handle {
 
 // A password that is changed in the run is an error of each operation that connects anew, and
 // nothing is done without a login.
-func TestAPasswordThatIsChangedInTheRun(t *testing.T) {
+func TestPasswordThatIsChangedInTheRun(t *testing.T) {
 	t.Setenv("SOMEBODYS_LOGIN", "me:hunter2")
 	forms(t, func(t *testing.T, open opener) {
 		s := drivertest.StartStandIn(t)

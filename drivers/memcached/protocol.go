@@ -39,7 +39,7 @@ type protocol interface {
 	// knock is [wire.Connection.Knock].
 	knock(c *wire.Connection) error
 	version(c *connection) (string, error)
-	// stats tells each statistic of a group; "" is the general one.
+	// stats reports each statistic of a group; "" is the general one.
 	stats(c *connection, group string, tell func(name, value string)) error
 	// flush makes every record of the server unreachable.
 	flush(c *connection) error

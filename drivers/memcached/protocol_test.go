@@ -294,7 +294,7 @@ func renumbered(datagram []byte) []byte {
 	return datagram
 }
 
-func TestARequestLongerThanADatagramIsNotSent(t *testing.T) {
+func TestRequestLongerThanADatagramIsNotSent(t *testing.T) {
 	t.Parallel()
 	m := startMail(t, startWithUDP(t))
 	_, h := open(t, m.endpoint, map[string]string{"protocol": "udp"})

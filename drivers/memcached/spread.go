@@ -123,7 +123,7 @@ func (m *member) settings() map[string]string {
 // withoutMeaning are numbers of `stats` that say nothing of the store.
 var withoutMeaning = map[string]bool{"pid": true, "time": true, "pointer_size": true}
 
-// stats are the numbers of `stats` under the server's own names; nil: it did not tell them.
+// stats are the numbers of `stats` under the server's own names; nil: it did not report them.
 func (m *member) stats() map[string]float64 {
 	stats := make(map[string]float64)
 	err := m.control.stats("", func(name, value string) {
@@ -156,7 +156,7 @@ var operationCounters = []string{"cmd_get", "cmd_set", "cmd_touch", "delete_hits
 var ofOneServer = map[string]bool{"uptime": true, "hash_power_level": true}
 
 // statsOfAll adds the servers' numbers up, and tells of each server what shows its share; nil: a
-// server did not tell its numbers, and a sum of some is none.
+// server did not report its numbers, and a sum of some is none.
 func statsOfAll(members []*member) map[string]float64 {
 	sum, each := make(map[string]float64), make(map[string]float64)
 	for i, m := range members {

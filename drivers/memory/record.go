@@ -509,8 +509,8 @@ func (h tableHandle) Count(query int, values [][]byte) (records uint64, err erro
 
 var errNoQuery = errors.New("memory: a query that was not defined")
 
-// Query, Count, Modify and Increment are abilities of every handle, for they are told from types; without
-// columns there is nothing to ask for or to change.
+// Query, Count, Modify and Increment are abilities of every handle, since types decide them; without
+// columns there is nothing to query or to change.
 func (h *handle) Query(int, [][]byte, func(key, record []byte) bool) error { return errNoQuery }
 
 // Count likewise.

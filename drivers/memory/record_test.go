@@ -176,10 +176,10 @@ func TestQueriesWithoutADefinitionAreRefused(t *testing.T) {
 	}
 }
 
-// Both kinds of handles can do the same: abilities are told once, before columns are defined.
+// Both kinds of handles have the same abilities: a store is probed once, before columns are defined.
 func TestAbilitiesOfBothHandles(t *testing.T) {
 	plain, withColumns := store.Probe((*db)(nil), (*handle)(nil)), store.Probe((*db)(nil), tableHandle{})
-	plain.Expire, plain.MultiGet = false, false // of records with columns nobody asks for them
+	plain.Expire, plain.MultiGet = false, false // not used on records with columns
 	plain.Touch, plain.Append, plain.GetAndSet = false, false, false
 	if plain != withColumns || !plain.Records || !plain.Query || !plain.Count {
 		t.Errorf("%v and %v", plain.List(), withColumns.List())

@@ -142,7 +142,7 @@ func (ferret) prove(ctx context.Context, d *db) error {
 	}
 	for name, value := range settings {
 		if name != "version" {
-			name += " (asked)" // of its process: it does not tell them itself
+			name += " (asked)" // of its process: it does not report them itself
 		}
 		d.settings[name] = value
 	}

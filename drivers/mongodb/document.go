@@ -206,7 +206,7 @@ func (l *layout) filter(q *store.Query, values [][]byte) (bson.D, error) {
 	return bson.D{{Key: "$or", Value: any}}, nil
 }
 
-// order is a query's, as the server is told it.
+// order is a query's sort order as the server takes it.
 func (l *layout) order(q *store.Query) (order bson.D, ordered bool) {
 	if q.Sort < 0 {
 		return nil, false

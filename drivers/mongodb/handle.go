@@ -153,7 +153,7 @@ func (h *handle) Add(key, value []byte) error {
 	return h.outcome("add", err)
 }
 
-// Delete removes the document. The server tells how many there were.
+// Delete removes the document. The server reports how many there were.
 func (h *handle) Delete(key []byte) error {
 	ctx, cancel := h.begin()
 	defer cancel()
@@ -370,7 +370,7 @@ func (h *handle) Count(query int, values [][]byte) (records uint64, err error) {
 	return uint64(n), h.outcome("count", err)
 }
 
-// DeleteQuery is one deleteMany. The server tells how many documents it deleted.
+// DeleteQuery is one deleteMany. The server reports how many documents it deleted.
 func (h *handle) DeleteQuery(query int, values [][]byte) (records uint64, err error) {
 	_, filter, err := h.asked("delete by query", query, values)
 	if err != nil {

@@ -16,7 +16,7 @@ var reported = map[string][]string{
 	"wiredTiger.cache.maximum_bytes": {"wiredTiger", "cache", "maximum bytes configured"},
 }
 
-// Settings are what the server told when it was opened, and the driver's own.
+// Settings are what the server reported when it was opened, and the driver's own.
 func (d *db) Settings() map[string]string {
 	settings := maps.Clone(d.settings)
 	settings["driver.database"] = d.database.Name()
@@ -54,7 +54,7 @@ func number(answer bson.Raw, path []string) (float64, bool) {
 	return value.AsFloat64OK()
 }
 
-// checkpointing is told by mongod as 0 or 1.
+// checkpointing is 0 or 1 in mongod's answer.
 const checkpointing = "checkpoints_running"
 
 func (mongod) counters() map[string][]string {
@@ -88,7 +88,7 @@ func (ferret) counters() map[string][]string {
 	return paths
 }
 
-// Inspect tells the server's own counts. Busy is a checkpoint.
+// Inspect returns the server's own counts. Busy is a checkpoint.
 func (d *db) Inspect() store.Inspection {
 	status, err := d.status()
 	if err != nil {

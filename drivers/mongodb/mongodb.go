@@ -119,8 +119,8 @@ func description() store.Description {
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop Assay's collections in the database at the first opening of each trial: what earlier trials left in them goes"},
 			{Name: "batch_order", Type: store.Choice, Default: "ordered", Choices: []string{"ordered", "unordered"}, Help: "ordered: the server does a batch's writes one after the other, and stops at the first that fails; unordered: in any order, and of two writes of a key the last is sent"},
 			{Name: "connections_max", Type: store.Int, Default: "100", Help: "connections of one handle (maxPoolSize)"},
-			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation; the server is told of it (maxTimeMS)"},
-			{Name: "user", Type: store.String, Default: "", Help: "user to log in as; unset: the environment variable " + userVariable + ", or nobody"},
+			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, which is sent to the server too (maxTimeMS)"},
+			{Name: "user", Type: store.String, Default: "", Help: "user to log in as; unset: the environment variable " + userVariable + ", or no login"},
 			{Name: "password_file", Type: store.String, Default: "", Help: "file whose first line is the password; unset: the environment variable " + passwordVariable},
 			{Name: "auth_database", Type: store.String, Default: "admin", Help: "database that knows the user (authSource)"},
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified; auto: off on loopback and at Unix sockets, verify elsewhere"},
@@ -156,7 +156,7 @@ type kind interface {
 	concern(class store.Durability) *writeconcern.WriteConcern
 	// indexes is nil if the server has indexes of a kind.
 	indexes(kind store.IndexKind) error
-	// counters are where serverStatus has what Inspect tells.
+	// counters are where serverStatus has what Inspect returns.
 	counters() map[string][]string
 	// sync makes everything acknowledged durable.
 	sync(ctx context.Context, d *db) error

@@ -101,7 +101,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestAServerOfAnotherClassIsRefused(t *testing.T) {
+func TestServerOfAnotherClassIsRefused(t *testing.T) {
 	for class, other := range map[store.Durability]store.Durability{store.D1: store.D3, store.D3: store.D1} {
 		endpoint := ferretAt(t, class).Endpoint()
 		if _, err := (FerretDB{}).Open(t.Context(), config(t, FerretDB{}, endpoint, other, nil)); !errors.Is(err,
@@ -304,7 +304,7 @@ func collectionsOf(t *testing.T, d *db, database string) []string {
 	return names
 }
 
-func TestADatabaseOfOthersIsRefused(t *testing.T) {
+func TestDatabaseOfOthersIsRefused(t *testing.T) {
 	d, _ := openFerret(t, store.D1, nil)
 	theirs := d.client.Database("theirs").Collection("records")
 	_, err := theirs.InsertOne(t.Context(), bson.D{{Key: "_id", Value: "a"}})
@@ -321,7 +321,7 @@ func TestADatabaseOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
+func TestOnlyEmptyTablesOfAssayAreDropped(t *testing.T) {
 	watch, _ := openFerret(t, store.D1, nil)
 	const name = "ours"
 	open := func(first bool, flush string) store.Store {
@@ -512,7 +512,7 @@ func TestIndexesThatAreNotThereAreRefused(t *testing.T) {
 	}
 }
 
-// What is no record of the columns is told, and not stored.
+// A value that is no record of the columns is refused, and not stored.
 func TestValuesThatAreNoRecordsAreRefused(t *testing.T) {
 	l := layout{driver: "mongodb", columns: columns, indexes: make([]store.IndexKind, len(columns))}
 	for name, value := range map[string][]byte{
@@ -611,7 +611,7 @@ func TestServersThatTakeNoWritesAreRefused(t *testing.T) {
 
 // A server that tells no storage engine is opened in D0 alone, and claims no sync where it has no
 // command for it.
-func TestAServerOfUnknownStorageGivesD0Alone(t *testing.T) {
+func TestServerOfUnknownStorageGivesD0Alone(t *testing.T) {
 	d, _ := openJava(t, nil)
 	_, syncs := store.Store(d).(store.Syncer)
 	if syncs || d.settings["version"] == "" || d.settings["storageEngine"] != "" {

@@ -22,7 +22,7 @@ func (r *refusing) CreateKeyValue(context.Context, jetstream.KeyValueConfig) (je
 	return nil, r.with
 }
 
-func TestABucketWhoseFoldersVanishIsAskedForAgain(t *testing.T) {
+func TestBucketWhoseFoldersVanishIsAskedForAgain(t *testing.T) {
 	vanished := &jetstream.APIError{Code: 500, ErrorCode: notCreated,
 		Description: "could not create storage directory - mkdir streams: no such file or directory"}
 	for name, c := range map[string]struct {

@@ -140,7 +140,7 @@ func (d *db) Settings() map[string]string {
 	return settings
 }
 
-// Inspect tells the bucket's numbers, and the server's where it told them at the opening.
+// Inspect returns the bucket's numbers, and the server's where it told them at the opening.
 func (d *db) Inspect() store.Inspection {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()

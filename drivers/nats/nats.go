@@ -100,7 +100,7 @@ func (Driver) Describe() store.Description {
 			"the revision: two round trips, and a conflict too if the same value was written in " +
 			"between; " +
 			"add asks up to twice more where the key was deleted; a write is sent again by the " +
-			"client, up to twice, if the server had nobody to take it; " +
+			"client, up to twice, if no part of the server took it; " +
 			"an operation that is under way when the connection breaks ends as a timeout; the " +
 			"connection is made again after 2 s, the library's default, and operations fail until then",
 	}

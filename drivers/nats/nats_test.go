@@ -88,7 +88,7 @@ func TestClassesAreProved(t *testing.T) {
 }
 
 // A server that does not tell whether it syncs gives no class but D0, unless its monitoring does.
-func TestAServerThatDoesNotTellItsSettingsIsRefused(t *testing.T) {
+func TestServerThatHidesItsSettingsIsRefused(t *testing.T) {
 	endpoint := silent(t)
 	if _, err := (nats.Driver{}).Open(t.Context(), config(t, endpoint, store.D3, nil)); !errors.Is(err,
 		store.ErrRefused) {
@@ -122,7 +122,7 @@ func TestAServerThatDoesNotTellItsSettingsIsRefused(t *testing.T) {
 }
 
 // A server that tells another sync_interval after the phase does not keep the class.
-func TestAServerWhoseSyncIntervalChanges(t *testing.T) {
+func TestServerWhoseSyncIntervalChanges(t *testing.T) {
 	var always atomic.Bool
 	always.Store(true)
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -300,7 +300,7 @@ var killed = map[string]string{"operation_timeout": "10s"}
 
 // A server that is killed and started again has what was acknowledged, and the same handle reads
 // it, over a connection that is counted.
-func TestAHandleReconnects(t *testing.T) {
+func TestHandleReconnects(t *testing.T) {
 	t.Parallel()
 	i := servertest.Start(t, nats.Program, store.D3, nil)
 	s, err := nats.Driver{}.Open(t.Context(), config(t, i.Endpoint(), store.D3, killed))
@@ -370,8 +370,8 @@ func TestEachHandleHasOneConnection(t *testing.T) {
 	want(2)
 }
 
-// What the experiment asks for is what the server tells.
-func TestTheServersOptions(t *testing.T) {
+// What the experiment asks for is what the server reports.
+func TestServersOptions(t *testing.T) {
 	i := servertest.Start(t, nats.Program, store.D1, map[string]string{
 		"sync_interval": "90s", "max_payload_bytes": "2MiB", "max_memory_store_bytes": "64MiB",
 		"max_file_store_bytes": "1GiB", "connections_max": "100",
@@ -393,7 +393,7 @@ func TestTheServersOptions(t *testing.T) {
 }
 
 // A server that has reached its limit of disk says that resources are insufficient.
-func TestAFullDiskIsCalledThat(t *testing.T) {
+func TestFullDiskIsCalledThat(t *testing.T) {
 	const roomBytes = "1MiB"
 	i := servertest.Start(t, nats.Program, store.D1,
 		map[string]string{"max_file_store_bytes": roomBytes, "max_memory_store_bytes": roomBytes})

@@ -129,7 +129,7 @@ func (d *db) Settings() map[string]string {
 	}
 }
 
-// Inspect never says busy: pogreb does not tell of a compaction that is under way.
+// Inspect never says busy: pogreb does not report a compaction that is under way.
 func (d *db) Inspect() store.Inspection {
 	m := d.engine.Metrics()
 	stats := map[string]float64{

@@ -45,8 +45,8 @@ func TestWritesAfterARecoverySurviveTheNextCrash(t *testing.T) {
 	}
 }
 
-// TestTheLibraryItselfLosesThem says when the driver's second opening is needed no more.
-func TestTheLibraryItselfLosesThem(t *testing.T) {
+// TestLibraryAloneLosesRecords says when the driver's second opening is needed no more.
+func TestLibraryAloneLosesRecords(t *testing.T) {
 	options := &engine.Options{BackgroundSyncInterval: -1}
 	open := func(directory string) *engine.DB {
 		db, err := engine.Open(directory, options)

@@ -17,7 +17,7 @@ import (
 //
 // Fault (conductor): a server announces a greeting of 960 MB
 // Assay: the connection is given up; no memory is taken for it
-func TestAGreetingThatIsTooLongIsRefused(t *testing.T) {
+func TestGreetingThatIsTooLongIsRefused(t *testing.T) {
 	endpoint := loopback.Listen(t, func(c net.Conn) {
 		if _, err := c.Read(make([]byte, 1024)); err != nil {
 			return

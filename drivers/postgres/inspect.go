@@ -53,7 +53,7 @@ UNION ALL SELECT 'vacuums_running', count(*)::float8 FROM pg_stat_progress_vacuu
 const behind = `
 UNION ALL SELECT 'replica_behind_bytes', coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)), 0)::float8 FROM pg_stat_replication`
 
-// Inspect tells the server's own counts, and the driver's of its connections. Busy is a vacuum of a
+// Inspect returns the server's own counts, and the driver's of its connections. Busy is a vacuum of a
 // table in the database.
 func (d *db) Inspect() store.Inspection {
 	asked := statistics

@@ -82,7 +82,7 @@ func (d *db) dialLane(ctx context.Context, statements []sqlkv.LaneStatement, tim
 	}
 	defer func() {
 		if err != nil {
-			_ = c.Close(ctx) // the failure is told
+			_ = c.Close(ctx) // the caller reports the failure
 			err = told(err)
 		}
 	}()
@@ -244,7 +244,7 @@ func rowsOf(body []byte, verb string) (rows int64, ok bool) {
 	return rows, digits > 0 && body[end-1-digits] == ' '
 }
 
-// refusal reads an error that the server tells. One after which it ends the session gives the
+// refusal reads an error that the server reports. One after which it ends the session gives the
 // connection up.
 func (c *dialogue) refusal(doing string, body []byte) (refused, err error) {
 	var server pgconn.PgError

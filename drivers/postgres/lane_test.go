@@ -111,7 +111,7 @@ func TestLaneLies(t *testing.T) {
 }
 
 // An error ends with its operation, also within a pipeline.
-func TestAnErrorEndsWithItsOperation(t *testing.T) {
+func TestErrorEndsWithItsOperation(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"schema": "pipeline"}))
 	d := s.(*db)
 	if _, err := d.rows("ALTER TABLE " + d.Layout.Table + " ADD CHECK (v <> 'refused')"); err != nil {

@@ -79,7 +79,7 @@ func TestClassesAreProved(t *testing.T) {
 }
 
 // What ALTER SYSTEM SET fsync = off and a reload do to a server, they do to it in a phase too.
-func TestASettingThatIsChangedLaterIsTold(t *testing.T) {
+func TestLaterChangeOfASettingIsReported(t *testing.T) {
 	p := Program
 	p.Command = func(i *server.Instance) (arguments, environment []string) {
 		arguments, environment = Program.Command(i)
@@ -132,7 +132,7 @@ func TestHandlesHaveTheClass(t *testing.T) {
 }
 
 // The server's own workers are in the database as clients are.
-func TestAWorkerOfTheServerIsNoConnection(t *testing.T) {
+func TestWorkerOfTheServerIsNoConnection(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
 	d := s.(*db)
 	c, err := connect(d.config.Config.Copy())
@@ -205,7 +205,7 @@ func handleSetting(t *testing.T, d *db, name string) string {
 	return told
 }
 
-func TestASchemaOfOthersIsRefused(t *testing.T) {
+func TestSchemaOfOthersIsRefused(t *testing.T) {
 	p := servers.Get(t, Program, store.D3)
 	s, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
 	d := s.(*db)
@@ -233,7 +233,7 @@ func (d *db) schemas(t *testing.T, name string) string {
 	return n
 }
 
-func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
+func TestOnlyEmptyTablesOfAssayAreDropped(t *testing.T) {
 	p := servers.Get(t, Program, store.D3)
 	watch, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
 	d := watch.(*db)
@@ -311,7 +311,7 @@ func TestDocumentsAgainstAModel(t *testing.T) {
 
 // A record is one document, with a field for each column: what is in it is what an application would
 // find there.
-func TestARecordIsOneDocument(t *testing.T) {
+func TestRecordIsOneDocument(t *testing.T) {
 	given := map[string]string{"columns_as": "jsonb"}
 	s, plainHandle := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, given))
 	if err := plainHandle.Close(); err != nil {
@@ -435,7 +435,7 @@ func TestTLSIsVerifiedAwayFromLoopback(t *testing.T) {
 }
 
 // Start fails where the server does not tell what it was asked for: so each option reaches it.
-func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+func TestServerObeysItsOptions(t *testing.T) {
 	options := map[string]string{"shared_buffers_bytes": "20MiB", "max_wal_bytes": "512MiB", "connections_max": "30", "full_page_writes": "false"}
 	i := drivertest.StartServer(t, Program, store.D1, options)
 	for name, expected := range map[string]string{
@@ -448,7 +448,7 @@ func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 }
 
 // The role that needs no password can't do what would harm the machine.
-func TestTheOpenRoleIsNoSuperuser(t *testing.T) {
+func TestOpenRoleIsNoSuperuser(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
 	if super, err := s.(*db).Value("SHOW is_superuser"); err != nil || super != "off" {
 		t.Errorf("is_superuser is %q, %v", super, err)
@@ -473,7 +473,7 @@ func TestSettingsThatMeanTheSame(t *testing.T) {
 	}
 }
 
-func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+func TestServerDefaultsAreKept(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
 	settings := map[string]string{
 		"shared_buffers_bytes": "shared_buffers", "max_wal_bytes": "max_wal_size", "connections_max": "max_connections", "fsync": "fsync", "full_page_writes": "full_page_writes",

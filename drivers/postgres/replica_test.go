@@ -13,7 +13,7 @@ import (
 
 // Reads and scans are the standby's: they go on where the primary is frozen. What is written is there a
 // while later.
-func TestReadsAreTheStandbys(t *testing.T) {
+func TestReadsGoToTheStandby(t *testing.T) {
 	t.Parallel()
 	g := servertest.StartReplicas(t, Program, store.D3, nil, 1)
 	clients(t, func(t *testing.T, client string) {
@@ -50,7 +50,7 @@ func TestReadsAreTheStandbys(t *testing.T) {
 	})
 }
 
-func TestStandbysThatAreNoneOfThePrimarysAreRefused(t *testing.T) {
+func TestForeignStandbysAreRefused(t *testing.T) {
 	t.Parallel()
 	ours := servertest.StartReplicas(t, Program, store.D3, nil, 1)
 	alone := servers.Get(t, Program, store.D3)

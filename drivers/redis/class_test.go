@@ -10,7 +10,7 @@ import (
 	"assay/store"
 )
 
-func TestAClassIsWhatTheSettingsGive(t *testing.T) {
+func TestClassIsWhatTheSettingsGive(t *testing.T) {
 	usual := map[string]string{
 		"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no", "maxmemory": "0", "maxmemory-policy": "noeviction",
 	}
@@ -27,7 +27,7 @@ func TestAClassIsWhatTheSettingsGive(t *testing.T) {
 		"every second, but for rewrites": {map[string]string{"appendfsync": "everysec", "no-appendfsync-on-rewrite": "yes"}, "", "no-appendfsync-on-rewrite is yes"},
 		"always":                         {nil, store.D3, ""},
 		"always, but for rewrites":       {map[string]string{"no-appendfsync-on-rewrite": "yes"}, "", "no-appendfsync-on-rewrite is yes"},
-		"a policy that nobody knows":     {map[string]string{"appendfsync": "sometimes"}, "", `appendfsync is "sometimes"`},
+		"an unknown policy":              {map[string]string{"appendfsync": "sometimes"}, "", `appendfsync is "sometimes"`},
 		"a log that is not told":         {map[string]string{"appendonly": ""}, "", `appendonly is ""`},
 		"rewrites that are not told":     {map[string]string{"no-appendfsync-on-rewrite": ""}, "", "no-appendfsync-on-rewrite"},
 		"a limit that removes nothing":   {map[string]string{"maxmemory": "1000"}, store.D3, ""},
@@ -55,7 +55,7 @@ func TestAClassIsWhatTheSettingsGive(t *testing.T) {
 }
 
 // What a refusal tells a user to set gives the class.
-func TestTheSettingsOfARefusalGiveTheClass(t *testing.T) {
+func TestSettingsOfARefusalGiveTheClass(t *testing.T) {
 	for class, line := range wanted {
 		config := map[string]string{"maxmemory": "0", "appendfsync": "everysec", "no-appendfsync-on-rewrite": "yes"}
 		words := strings.Fields(line)
@@ -68,7 +68,7 @@ func TestTheSettingsOfARefusalGiveTheClass(t *testing.T) {
 	}
 }
 
-func TestAWindowShorterThanASyncTakesIsRefused(t *testing.T) {
+func TestWindowShorterThanASyncTakesIsRefused(t *testing.T) {
 	config := map[string]string{"appendonly": "yes", "appendfsync": "everysec", "no-appendfsync-on-rewrite": "no", "maxmemory": "0"}
 	if err := refuseClass("h:1", config, store.D2, everySecondLoss-1); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "D2(3s)") {
 		t.Errorf("below: %v", err)

@@ -21,8 +21,8 @@ const slotCount = 1 << 14
 // slots says which node has a slot. All handles share it; a server's MOVED changes it.
 type slots [slotCount]atomic.Int32
 
-// nobody is the node of a slot that has none.
-const nobody = -1
+// noNode is the node of a slot that has none.
+const noNode = -1
 
 // slotOf is keyHashSlot of src/cluster.c: of a key with a part in braces, that part alone counts.
 func slotOf(key []byte) int {
@@ -75,7 +75,7 @@ func readSlots(c connection, endpoints []string) (*slots, error) {
 	}
 	table := new(slots)
 	for i := range table {
-		table[i].Store(nobody)
+		table[i].Store(noNode)
 	}
 	var masters []string
 	for _, r := range ranges.items {
@@ -87,7 +87,7 @@ func readSlots(c connection, endpoints []string) (*slots, error) {
 			masters = append(masters, master)
 		}
 		for slot := first; slot <= last; slot++ {
-			table[slot].Store(int32(slices.Index(endpoints, master))) // nobody if it is not named
+			table[slot].Store(int32(slices.Index(endpoints, master))) // noNode if it is not named
 		}
 	}
 	slices.Sort(masters)
@@ -109,7 +109,7 @@ func readSlots(c connection, endpoints []string) (*slots, error) {
 			"expected %s: %w", len(masters), len(endpoints), strings.Join(masters, ", "), store.ErrRefused)
 	}
 	for i := range table {
-		if table[i].Load() == nobody {
+		if table[i].Load() == noNode {
 			return nil, fmt.Errorf("redis: no master of the cluster has slot %d: %w", i, store.ErrRefused)
 		}
 	}
@@ -135,7 +135,7 @@ func parseRange(r answer, asked string) (first, last int, master string, ok bool
 func (t *slots) weights(nodes int) []int {
 	weights := make([]int, nodes)
 	for i := range t {
-		if node := t[i].Load(); node != nobody {
+		if node := t[i].Load(); node != noNode {
 			weights[node]++
 		}
 	}
@@ -150,8 +150,8 @@ func (t *slots) weightsText(nodes int) string {
 	return strings.Join(parts, ", ")
 }
 
-// redirect is a node's answer that another one has the slot: for good (MOVED), or for this request,
-// while the slot is on its way (ASK).
+// redirect is a node's answer that another one has the slot: permanently (MOVED), or for this
+// request, while the slot migrates (ASK).
 type redirect struct {
 	ask      bool
 	slot     int
@@ -216,7 +216,7 @@ func (c *clusterHandle) follow(err error, isTransaction bool) (*leanHandle, erro
 	}
 	c.db.redirects.Add(1)
 	node := int32(slices.IndexFunc(c.db.members, func(m *member) bool { return m.endpoint == to.endpoint }))
-	if node == nobody {
+	if node == noNode {
 		return nil, fmt.Errorf("%w, which is no endpoint of the experiment", err)
 	}
 	if !to.ask {

@@ -77,7 +77,7 @@ func openCluster(t *testing.T, endpoints []string, given map[string]string) (sto
 
 func redirects(s store.Store) float64 { return s.(store.Inspector).Inspect().Stats["redirects"] }
 
-func TestSlotsAreTheServers(t *testing.T) {
+func TestSlotsMatchTheServers(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	r := rand.New(rand.NewPCG(1, 2))
@@ -100,7 +100,7 @@ func wantSlot(t *testing.T, n *node, key []byte) {
 	}
 }
 
-func TestACluster(t *testing.T) {
+func TestCluster(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, 3)
 	for _, resp := range []string{"2", "3"} {
@@ -149,7 +149,7 @@ func TestACluster(t *testing.T) {
 	}
 }
 
-func TestAClusterDoesNotAllocate(t *testing.T) {
+func TestClusterDoesNotAllocate(t *testing.T) {
 	_, h := openCluster(t, endpoints(startCluster(t, 2)), map[string]string{"operation_timeout": "1m"})
 	keys, value, buf := [][]byte{[]byte("one"), []byte("two"), []byte("three")}, []byte("value"), make([]byte, 0, 100)
 	writes := []store.Write{{Key: keys[0], Value: value}, {Key: keys[1], Value: value}, {Key: keys[2], Delete: true}}
@@ -176,7 +176,7 @@ func owner(cluster []*node, slot int) (has, other *node) {
 }
 
 // A slot that has moved is found by one redirect, and from then on without.
-func TestASlotThatMoves(t *testing.T) {
+func TestSlotThatMoves(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, 3)
 	s, h := openCluster(t, endpoints(cluster), map[string]string{"operation_timeout": "1m"})
@@ -232,7 +232,7 @@ func TestASlotThatMoves(t *testing.T) {
 }
 
 // While a slot is on its way, what is not at the old node is at the new one, for one request.
-func TestASlotOnItsWay(t *testing.T) {
+func TestSlotOnItsWay(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, 3)
 	s, h := openCluster(t, endpoints(cluster), map[string]string{"operation_timeout": "1m"})
@@ -347,7 +347,7 @@ func TestClusterRefusesEndpointsThatAreNotItsMasters(t *testing.T) {
 }
 
 // What started nodes demand is demanded by each of them.
-func TestAStartedClusterDemandsALogin(t *testing.T) {
+func TestStartedClusterDemandsALogin(t *testing.T) {
 	t.Parallel()
 	g := drivertest.StartServers(t, redis.Program, store.D0, map[string]string{"login": "true"}, 2)
 	_, h := openCluster(t, g.Endpoints(), g.Guard().DriverOptions())
@@ -370,7 +370,7 @@ func TestAStartedClusterDemandsALogin(t *testing.T) {
 }
 
 // A node that is killed takes its keys with it, and no other's.
-func TestANodeIsKilled(t *testing.T) {
+func TestNodeIsKilled(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, 3)
 	_, h := openCluster(t, endpoints(cluster), map[string]string{"operation_timeout": "1m"})

@@ -8,8 +8,7 @@ import (
 	"assay/store"
 )
 
-// counters are what Inspect tells, by INFO's names. Those of the log are told only where there is
-// one.
+// counters are what Inspect returns, by INFO's names. A server without a log has none of the log's.
 var counters = map[string]string{
 	"connected_clients":              "connections",
 	"blocked_clients":                "blocked_clients",
@@ -50,7 +49,7 @@ var counters = map[string]string{
 }
 
 // Inspect takes the numbers of INFO, and the driver's of its connections. Those of a cluster's nodes
-// are added up, and each one's share is told beside them.
+// are added up; each node's share is a counter of its own.
 func (d *db) Inspect() store.Inspection {
 	inspection := store.Inspection{Stats: map[string]float64{"reconnects": float64(d.reconnects.Load())}}
 	if d.slots != nil {
@@ -113,7 +112,7 @@ func (m *member) inspect(database int) (stats map[string]float64, busy bool, err
 // replicationOffset is how many bytes of the primary's stream of writes a server has sent, or taken.
 const replicationOffset = "master_repl_offset"
 
-// inspectReplicas tells what each server got, and how far behind the primary each replica is. The primary
+// inspectReplicas reports what each server got, and how far behind the primary each replica is. The primary
 // was asked first, so that the bytes behind are no more than there were.
 func (d *db) inspectReplicas(primary, told map[string]float64) {
 	told[store.ServerStat(0, store.ServerOperations)] = primary["total_commands_processed"]

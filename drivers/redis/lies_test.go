@@ -59,8 +59,8 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestAnswersToWritesThatAreNone are errors too, and neither acknowledgements nor conflicts.
-func TestAnswersToWritesThatAreNone(t *testing.T) {
+// TestInvalidAnswersToWritesAreErrors are errors too, and neither acknowledgements nor conflicts.
+func TestInvalidAnswersToWritesAreErrors(t *testing.T) {
 	s := drivertest.StartRedisStandIn(t, store.D0)
 	_, h := open(t, s.Endpoint, store.D0, map[string]string{"operation_timeout": "1m"})
 	must(t, h.Put([]byte("key"), []byte("v")))

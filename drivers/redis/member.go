@@ -62,7 +62,7 @@ func (m *member) open(ctx context.Context, timeout time.Duration, c store.Config
 }
 
 // awaitLog waits at the trial's first opening for a rewrite of the log that is under way. Where
-// CONFIG SET appendonly yes began it, nothing is in the log before it ends, and INFO does not tell
+// CONFIG SET appendonly yes began it, nothing is in the log before it ends, and INFO does not report
 // such a rewrite from others.
 func (m *member) awaitLog(ctx context.Context, info map[string]string, c store.Config) error {
 	if c.Durability == store.D0 {
@@ -126,7 +126,7 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// reported are the settings that have a say in what is measured. No other is told: passwords are
+// reported are the settings that affect what is measured. Others are not reported: passwords are
 // among them.
 var reported = []string{
 	"activedefrag", "active-expire-effort", "aof-use-rdb-preamble", "appendfsync", "appendonly", "auto-aof-rewrite-min-size", "auto-aof-rewrite-percentage",
@@ -154,7 +154,7 @@ func (c connection) config(wanted func(name string) bool) (map[string]string, er
 	return config, nil
 }
 
-// settings are those that it tells now. What it does not tell is left out.
+// settings are those that it reports now. What it does not tell is left out.
 func (m *member) settings() map[string]string {
 	settings, err := m.config()
 	if err != nil {

@@ -283,7 +283,7 @@ func (d *db) Close() error {
 	return failed
 }
 
-// Settings are the servers' own, as they tell them now: once what all of them tell alike, and
+// Settings are the servers' own, as they report them now: once what all of them tell alike, and
 // otherwise each one's.
 func (d *db) Settings() map[string]string {
 	settings := d.members[0].settings()

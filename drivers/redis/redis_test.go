@@ -145,7 +145,7 @@ func operate(t *testing.T, h store.Handle, one, two []byte) {
 }
 
 // Two handles on one key: what is replaced is what was read.
-func TestATransactionThatMetAnotherIsAConflict(t *testing.T) {
+func TestTransactionThatMetAnotherIsAConflict(t *testing.T) {
 	t.Parallel()
 	paths(t, func(t *testing.T, endpoint, client string) {
 		s, h := open(t, endpoint, store.D0, map[string]string{"client": client, "operation_timeout": "1m"})
@@ -221,7 +221,7 @@ func TestRecordsAreHashes(t *testing.T) {
 
 // One class each: the real server's settings give it, and every other is refused, with what would
 // give it.
-func TestTheRealServerGivesOneClass(t *testing.T) {
+func TestRealServerGivesOneClass(t *testing.T) {
 	t.Parallel()
 	driver := redis.Driver{}
 	for _, class := range classes {
@@ -245,7 +245,7 @@ func TestTheRealServerGivesOneClass(t *testing.T) {
 	}
 }
 
-func TestServersThatAreNoneOfOursAreRefused(t *testing.T) {
+func TestForeignServersAreRefused(t *testing.T) {
 	driver := redis.Driver{}
 	s := drivertest.StartRedisStandIn(t, store.D0)
 	s.Info["role"] = "slave"
@@ -285,7 +285,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
+func TestReportsSettingsAndStatisticsOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	for client, resp := range map[string]string{"lean": "2", "go-redis": "3", "lean" + withRESP3: "3"} {
 		s, h := open(t, startServer(t, store.D3), store.D3, map[string]string{"client": client})
@@ -314,7 +314,7 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 
 // Start fails where the server does not tell what it was asked for: so each option and setting
 // reaches it.
-func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+func TestServerObeysItsOptions(t *testing.T) {
 	t.Parallel()
 	options := map[string]string{"save": "none", "memory_bytes": "64MiB", "memory_policy": "allkeys-lru", "io_threads": "2", "connections_max": "50"}
 	i := drivertest.StartServer(t, redis.Program, store.D0, options)
@@ -334,7 +334,7 @@ func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 	}
 }
 
-func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+func TestServerDefaultsAreKept(t *testing.T) {
 	t.Parallel()
 	bare := redis.Program
 	bare.Asked = func(i *server.Instance) map[string]string {
@@ -406,7 +406,7 @@ func TestSteadyPathDoesNotAllocate(t *testing.T) {
 
 // Nothing is deleted without being told, then at a trial's first opening only, and in no other
 // database.
-func TestFlushesOnlyWhenTold(t *testing.T) {
+func TestFlushesOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	endpoint := startServer(t, store.D0)
 	_, h := open(t, endpoint, store.D0, nil)
@@ -437,7 +437,7 @@ func TestVerifiesTLS(t *testing.T) { drivertest.VerifiesTLS(t, redis.Driver{}, r
 
 // Without a login, others on the machine could have a server that Assay starts write files as its
 // user.
-func TestAStartedServerDemandsALogin(t *testing.T) {
+func TestStartedServerDemandsALogin(t *testing.T) {
 	t.Parallel()
 	defaults, err := store.Resolve(redis.Program.Options, nil)
 	must(t, err)
@@ -498,7 +498,7 @@ func TestNoErrorRepeatsThePassword(t *testing.T) {
 }
 
 // A password that is changed in the run is an error of each operation that connects anew.
-func TestAPasswordThatIsChangedInTheRun(t *testing.T) {
+func TestPasswordThatIsChangedInTheRun(t *testing.T) {
 	t.Parallel()
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {

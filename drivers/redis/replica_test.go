@@ -30,7 +30,7 @@ func become(t *testing.T, h store.Handle, key, want string) {
 
 // Reads are the replica's: they go on where the primary is frozen, and stay what they were where the
 // replica follows no more. Writes, and what they read first, are the primary's.
-func TestReadsAreTheReplicas(t *testing.T) {
+func TestReadsGoToTheReplica(t *testing.T) {
 	t.Parallel()
 	for _, client := range []string{"lean", "go-redis"} {
 		t.Run(client, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestReadsAreTheReplicas(t *testing.T) {
 	}
 }
 
-func TestReplicasThatAreNoneOfThePrimarysAreRefused(t *testing.T) {
+func TestForeignReplicasAreRefused(t *testing.T) {
 	t.Parallel()
 	ours := servertest.StartReplicas(t, redis.Program, store.D1, map[string]string{"save": "none"}, 1).Endpoints()
 	alone := startServer(t, store.D1)

@@ -211,7 +211,7 @@ func (c connection) reply(doing string) (kind byte, n int, line []byte, err erro
 	return kind, n, line, nil
 }
 
-// refused is the error that a server told.
+// refused is the error that a server reported.
 func (c connection) refused(line []byte) error {
 	told := c.Answered(line)
 	if r := asRedirect(string(line), told); r != nil {

@@ -151,7 +151,7 @@ func (d *db) openBucket(ctx context.Context) error {
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("riak at %s: the bucket does not get its properties: %v is told, %v was "+
+				return fmt.Errorf("riak at %s: the bucket did not take its properties: it has %v, and %v was "+
 					"asked for: %w", d.nodes[i].endpoint, told, d.bucket, ctx.Err())
 			case <-time.After(100 * time.Millisecond):
 			}
@@ -191,7 +191,7 @@ func (d *db) leaveBucket() error {
 	return fmt.Errorf("bucket %s keeps its properties: %w", d.bucket, failed)
 }
 
-// replicas is the bucket's n_val, as it was told.
+// replicas is the bucket's n_val, as the server reports it.
 func (d *db) replicas() (int, error) {
 	n, err := strconv.Atoi(d.properties["n_val"])
 	if err != nil || n < 1 {

@@ -13,7 +13,7 @@ import (
 // The classes follow riak_kv 3.0 (riak_kv_put_fsm.erl, riak_kv_put_core.erl, riak_kv_delete.erl):
 //
 //   - What a node does with a write depends on its storage backend and on that one's settings
-//     (bitcask.sync_strategy, none by default), which the protocol does not tell. So nothing is
+//     (bitcask.sync_strategy, none by default), which the protocol does not report. So nothing is
 //     proved of one node: D0.
 //   - A put with dw and node_confirms of k is acknowledged once so many replicas, on so many nodes,
 //     have given it to their backends (count_diverse_nodes counts those that answered dw). With k of

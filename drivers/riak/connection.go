@@ -55,7 +55,7 @@ func (c *connection) refusal(message []byte) error {
 	return answered(text.bytes)
 }
 
-// answered is an error that the server told. A timeout among its nodes is one: whether the
+// answered is an error that the server reported. A timeout among its nodes is one: whether the
 // operation took effect is unknown.
 func answered(text []byte) error {
 	if string(text) == "timeout" {

@@ -83,7 +83,7 @@ func BenchmarkLean(b *testing.B) {
 }
 
 // Whatever bytes come, they are an answer or an error.
-func TestParsingStandsAnything(t *testing.T) {
+func TestParsingSurvivesAnyInput(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	whole := riakstandin.Found([][]byte{riakstandin.Content([]byte("value"), 7, false),
 		riakstandin.Content([]byte("newer"), 8, true)}, []byte("clock"))[5:]

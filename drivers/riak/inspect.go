@@ -10,7 +10,7 @@ import (
 	"assay/store"
 )
 
-// counters are what Inspect tells of /stats, by its names: of several nodes the sum.
+// counters are what Inspect takes from /stats, by its names: of several nodes the sum.
 var counters = map[string]string{
 	"node_gets_total":              "node_gets_total",
 	"node_puts_total":              "node_puts_total",
@@ -28,7 +28,7 @@ var counters = map[string]string{
 	"memory_ets":                   "memory_ets_bytes",
 }
 
-// Inspect tells the driver's counts of siblings and connections, and the nodes' counters where their
+// Inspect returns the driver's counts of siblings and connections, and the nodes' counters where their
 // HTTP interfaces are named. A node that does not answer leaves out those of all: a sum of some is
 // none.
 func (d *db) Inspect() store.Inspection {

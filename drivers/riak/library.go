@@ -14,7 +14,7 @@ import (
 
 const libraryModule = "github.com/basho/riak-go-client"
 
-// libraryVersion is the one in the program's build info; the library does not tell its own.
+// libraryVersion is the one in the program's build info; the library does not report its own.
 func libraryVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
@@ -117,7 +117,7 @@ func (h *libraryHandle) Get(key, _ []byte) ([]byte, error) {
 	return h.resolver.value(chosen, len(response.Values))
 }
 
-// written takes the library's time back to what was told: it has the microseconds as nanoseconds.
+// written returns the time that the server sent: the library has its microseconds as nanoseconds.
 func written(t time.Time) uint64 { return uint64(t.Unix())*1e6 + uint64(t.Nanosecond()) }
 
 func (h *libraryHandle) Put(key, value []byte) error {

@@ -67,7 +67,7 @@ func TestLies(t *testing.T) {
 }
 
 // A second answer is not that of the next operation.
-func TestASecondAnswer(t *testing.T) {
+func TestSecondAnswerIsAnError(t *testing.T) {
 	c := riakstandin.Start(t, 1)
 	s, h := open(t, c)
 	put(t, h, "key", "v")

@@ -62,7 +62,7 @@ const (
 	bucketPropsField = 2 // of RpbSetBucketReq; RpbGetBucketResp has them in field 1
 )
 
-// contentType is what a value is said to be.
+// contentType is the one that values are stored with.
 const contentType = "application/octet-stream"
 
 // frameBytesMax bounds an answer: several values of the greatest length.
@@ -185,7 +185,7 @@ func parseSibling(content []byte) (s sibling, err error) {
 type found struct {
 	newest   sibling // of equally new ones the first
 	siblings int
-	vclock   []byte // nil: none was told
+	vclock   []byte // nil: the answer had none
 }
 
 func parseFound(message []byte) (a found, err error) {

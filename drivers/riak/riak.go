@@ -287,7 +287,7 @@ func (d *db) Close() error {
 	return failed
 }
 
-// Settings are the bucket's properties as the server tells them, and what each operation asks for.
+// Settings are the bucket's properties as the server reports them, and what each operation asks for.
 func (d *db) Settings() map[string]string {
 	settings := maps.Clone(d.properties)
 	settings["version"] = d.nodes[0].version

@@ -425,7 +425,7 @@ func TestStats(t *testing.T) {
 	}
 	for _, name := range []string{"connections", "memory_ets_bytes"} { // one node tells it, none does
 		if _, told := got[name]; told {
-			t.Errorf("%s is told", name)
+			t.Errorf("%s is reported", name)
 		}
 	}
 }

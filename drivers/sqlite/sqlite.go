@@ -222,10 +222,10 @@ func (d *db) Settings() map[string]string {
 	return values
 }
 
-// Inspect tells no background work: SQLite has none, checkpoints are part of the commit that starts
-// them. Nor does it tell hits and misses of the page caches, which each connection counts for
-// itself: sqlite3_db_status needs the connection's pointer, which modernc.org/sqlite gives to
-// nobody, and there is no pragma for it. The driver sqlite-c tells them.
+// Inspect reports no background work: SQLite has none, checkpoints are part of the commit that starts
+// them. Nor does it report hits and misses of the page caches, which each connection counts for
+// itself: sqlite3_db_status needs the connection's pointer, which modernc.org/sqlite does not
+// expose, and there is no pragma for it. The driver sqlite-c reports them.
 func (d *db) Inspect() store.Inspection {
 	stats := make(map[string]float64)
 	d.lock.Lock()

@@ -2,7 +2,7 @@ package tarantool
 
 import "assay/store"
 
-// inspectScript tells the server's counters. memtx's memory is that of its slabs: room is what these may
+// inspectScript reports the server's counters. memtx's memory is that of its slabs: room is what these may
 // still grow by, and what is free in them.
 const inspectScript = `
 local name, vinyl = ...

@@ -22,7 +22,7 @@ type link struct {
 	access     wire.Access
 	timeout    time.Duration                        // of a request, and of connecting
 	greet      func(*tarantool.Connection) error    // what each new connection begins with; nil: nothing
-	reconnects *atomic.Uint64                       // how often it was made again; nil: nobody counts
+	reconnects *atomic.Uint64                       // how often it was made again; nil: not counted
 	making     sync.Mutex                           // held while a connection is made
 	now        atomic.Pointer[tarantool.Connection] // the last that was made; nil: none was
 }

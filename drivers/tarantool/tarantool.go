@@ -192,7 +192,7 @@ func (d *db) Handle() (store.Handle, error) {
 }
 
 // Define gives the records' columns fields of their own, in a space of their own. Its handles are no
-// [store.Querier], so that nobody asks the queries.
+// [store.Querier], so that no query is sent.
 func (d *db) Define(columns []store.Column, indexes []store.Index, _ []store.Query) error {
 	if len(indexes) > 0 {
 		return fmt.Errorf("tarantool: this driver makes no index of a column: %w", store.ErrRefused)
@@ -205,7 +205,7 @@ func (d *db) Define(columns []store.Column, indexes []store.Index, _ []store.Que
 	return nil
 }
 
-// Settings are box.cfg's, as the server tells them now; where it does not answer, the driver's alone.
+// Settings are box.cfg's, as the server reports them now; where it does not answer, the driver's alone.
 func (d *db) Settings() map[string]string {
 	settings := map[string]string{}
 	if told, err := settingsOf(d.control); err == nil {

@@ -77,7 +77,7 @@ func TestClassesAreTheServersWalMode(t *testing.T) {
 	}
 }
 
-func TestAStartedServerDemandsALogin(t *testing.T) {
+func TestStartedServerDemandsALogin(t *testing.T) {
 	drivertest.LogsIn(t, tarantool.Driver{}, tarantool.Program)
 }
 
@@ -91,7 +91,7 @@ func TestWritesSurviveAKill(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatComesLate(t *testing.T) {
+func TestAnswerThatComesLate(t *testing.T) {
 	i := servertest.Start(t, tarantool.Program, store.D0, nil)
 	c := drivertest.At(t, tarantool.Driver{}.Describe(), i.Endpoint(), store.D0,
 		map[string]string{"operation_timeout": "100ms"}, nil)
@@ -212,7 +212,7 @@ func TestColumns(t *testing.T) {
 }
 
 // The last store that leaves its spaces empty drops them; one that is not the last does not.
-func TestSpacesAreDroppedOnceNobodyNeedsThem(t *testing.T) {
+func TestUnusedSpacesAreDropped(t *testing.T) {
 	c := config(t, store.D1, nil)
 	opened := func() (store.Store, store.Handle) {
 		s, err := tarantool.Driver{}.Open(t.Context(), c)
@@ -247,7 +247,7 @@ func TestSpacesAreDroppedOnceNobodyNeedsThem(t *testing.T) {
 	}
 }
 
-// Counters are told from the start, and count.
+// Inspect has every counter from the start, and they count.
 func TestInspect(t *testing.T) {
 	eachEngine(t, func(t *testing.T, c store.Config) {
 		s, h := drivertest.Open(t, tarantool.Driver{}, c)

@@ -136,7 +136,7 @@ func (c *connection) drain() error {
 	return err
 }
 
-// status is what stat tells.
+// status is what stat reports.
 type status map[string]string
 
 func (c *connection) stat() (status, error) {
@@ -237,7 +237,7 @@ func stored(how command, done bool, err error) error {
 	return errRefused(how.String())
 }
 
-// deleted is what a delete returns: the server tells when there was nothing.
+// deleted is what a delete returns: the server reports when there was nothing.
 func deleted(done bool, err error) error {
 	if err == nil && !done {
 		return store.ErrNotFound

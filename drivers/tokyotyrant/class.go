@@ -16,7 +16,7 @@ import (
 // An update log (-ulog) is written after the database, by write(2) and without a sync, and is
 // replayed by hand: it changes no class.
 
-// hosts are the kinds of database that stat tells, as a driver takes them, with the strongest class
+// hosts are the kinds of database that stat reports, as a driver takes them, with the strongest class
 // of answered puts.
 var hosts = map[string]struct {
 	driver string

@@ -158,7 +158,7 @@ func hasWords(text []byte) bool {
 	return bytes.ContainsFunc(text, func(r rune) bool { return r > ' ' && r != ',' })
 }
 
-// hintMark begins the element in which the server tells how it searched.
+// hintMark begins the element in which the server reports how it searched.
 var hintMark = []byte("\x00\x00[[HINT]]\n")
 
 // The server says so where it looked at each record, or at each entry of an index.

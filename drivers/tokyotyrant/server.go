@@ -24,7 +24,7 @@ const missing = "no package has it; build Tokyo Tyrant 1.1.41 from its source (i
 
 // database is what a ttserver hosts.
 type database struct {
-	kind   string // as stat tells it
+	kind   string // as stat reports it
 	suffix string // of its file; "": it is in memory
 	name   string // of one in memory
 }
@@ -342,7 +342,7 @@ func readHeader(path string, tree bool, all map[string]string) error {
 	return nil
 }
 
-// mapped tells how much of the file the process has mapped.
+// mapped reports how much of the file the process has mapped.
 func mapped(pid int, path string, all map[string]string) error {
 	text, err := bounded.Kernel(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {

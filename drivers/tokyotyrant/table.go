@@ -20,7 +20,7 @@ type layout struct {
 	plain   bool  // values have no columns: each is the one column
 	queries []store.Query
 
-	// Queries by what the server told of each: it used an index, or looked at every record.
+	// Queries by what the server reported about each: it used an index, or looked at every record.
 	indexed, scanned atomic.Uint64
 }
 
@@ -158,7 +158,7 @@ func (d *tableDB) Settings() map[string]string {
 	return settings
 }
 
-// Inspect adds what the server told of the driver's queries.
+// Inspect adds what the server reported about the driver's queries.
 func (d *tableDB) Inspect() store.Inspection {
 	i := d.db.Inspect()
 	i.Stats["queries_indexed"] = float64(d.layout.indexed.Load())

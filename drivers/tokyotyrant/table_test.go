@@ -248,7 +248,7 @@ func TestQueriesByBytesAreRefused(t *testing.T) {
 
 // A found record that was written since the search, and no longer has what was asked for, is no
 // answer.
-func TestAFoundRecordIsCompared(t *testing.T) {
+func TestFoundRecordIsCompared(t *testing.T) {
 	s := tyrantstandin.Start(t, tyrantstandin.Table)
 	columns := []store.Column{{Name: "tag", Type: store.TextColumn}, {Name: "body", Type: store.BytesColumn}}
 	_, h := openTable(t, s.Endpoint, nil, columns, nil)

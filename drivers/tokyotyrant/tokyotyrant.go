@@ -303,7 +303,7 @@ func (d *db) Sync() error { return d.control.do(commandSync) }
 // Close closes the store's own connection.
 func (d *db) Close() error { return d.control.Close() }
 
-// Settings are what the server's stat tells, and the driver's own.
+// Settings are what the server's stat reports, and the driver's own.
 func (d *db) Settings() map[string]string {
 	settings := map[string]string{
 		"driver.operation_timeout": d.timeout.String(), "driver.protocol": d.protocol, "driver.write": writePut,
@@ -331,7 +331,7 @@ func (d *db) Inspect() store.Inspection {
 			stats[name] = value
 		}
 	}
-	stats["fatal"] = 0 // the server tells it once the database is broken
+	stats["fatal"] = 0 // the server reports it once the database is broken
 	if _, broken := told["fatal"]; broken {
 		stats["fatal"] = 1
 	}

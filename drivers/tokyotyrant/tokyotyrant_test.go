@@ -158,8 +158,7 @@ func TestKeysOfAnyBytes(t *testing.T) {
 	s.SetLie(nil)
 }
 
-// A put that nobody answers is done before its handle's next operation, and before the handle is
-// closed.
+// A put without a reply is done before its handle's next operation, and before the handle is closed.
 func TestUnansweredPutsAreDoneInOrder(t *testing.T) {
 	driver := tokyotyrant.Driver{}
 	servers(t, driver, store.D0, func(t *testing.T, endpoint string) {
@@ -179,7 +178,7 @@ func TestUnansweredPutsAreDoneInOrder(t *testing.T) {
 }
 
 // A put without an answer that the server could not do is not seen: this is what D0 says of it.
-func TestAnUnansweredFailureIsNotSeen(t *testing.T) {
+func TestUnansweredFailureIsNotSeen(t *testing.T) {
 	s := tyrantstandin.Start(t, tyrantstandin.MemoryHash)
 	_, h := open(t, tokyotyrant.Driver{}, store.D0, s.Endpoint, map[string]string{"write": "putnr"})
 	s.SetLie(func(what string, _ []byte) []byte {
@@ -227,7 +226,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Nothing on a server is deleted unless the option says so.
-func TestAServerIsEmptiedOnlyWhenAsked(t *testing.T) {
+func TestServerIsEmptiedOnlyWhenAsked(t *testing.T) {
 	servers(t, tokyotyrant.Driver{}, store.D1, func(t *testing.T, endpoint string) {
 		_, h := open(t, tokyotyrant.Driver{}, store.D1, endpoint, nil)
 		must(t, h.Put([]byte("key"), []byte("value")))
@@ -337,7 +336,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// Each setting that is asked for is told by the file or the process, or said to be unread.
+// Each setting that is asked for is read back from the file or the process, or reported as not read.
 func TestSettingsAreReadBack(t *testing.T) {
 	tuned := map[string]string{"threads": "3", "bnum": "500000", "xmsiz_bytes": "128MiB", "apow": "6",
 		"fpow":  "12",
@@ -391,7 +390,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 // Fault (servers): another user connects to a started Tokyo Tyrant, which knows no login, and
 // orders a copy by a program of theirs
 // Assay: commands that the driver does not need are forbidden
-func TestAStartedServerRunsNoCommands(t *testing.T) {
+func TestStartedServerRunsNoCommands(t *testing.T) {
 	i := drivertest.StartServer(t, tokyotyrant.Program, store.D1, nil)
 	made := filepath.Join(i.Directory, "made")
 	text := func(b []byte, s string) []byte {

@@ -32,8 +32,8 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// Every field of a cell but the case's name is told by an axis: a field that none knows would give
-// two cells one label.
+// Every field of a cell but the case's name is in an axis: a field without one would give two cells
+// the same label.
 func TestEveryFieldOfACellHasAnAxis(t *testing.T) {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[experiment.Cell]()) {
 		if field.Name == "Case" {

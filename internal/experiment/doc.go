@@ -2,7 +2,7 @@
 // done: which stores, under which parameters, doing what.
 //
 // The parts of an experiment are values: package read makes them, a run directory keeps them as JSON,
-// and nobody changes them later. What can be derived from them (a label, the threads of a process, the
+// and nothing changes them later. What can be derived from them (a label, the threads of a process, the
 // reason why a store can't run in a cell) is derived here, by each part for itself, so that a run and a
 // report of it that is made years later say the same. Everything else follows from the resolved
 // experiment and its seed.

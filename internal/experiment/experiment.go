@@ -255,7 +255,7 @@ type Phase struct {
 	Arrivals   trace.Arrivals `json:"arrivals,omitempty"`
 	whole      []Phase        // of a part: the groups that work at the same time, itself among them
 	phaseEnds  time.Duration  // of a part: the whole phase's Duration
-	Milestones uint64         `json:"milestones,omitempty"` // each thread's time for each so many operations is told; 0: it is not
+	Milestones uint64         `json:"milestones,omitempty"` // each thread's time for so many operations is reported; 0: not
 	Threads    int            `json:"threads,omitempty"`    // 0: the cell's, with its processes; of Staircase, how many work at some time
 	// Staircase is how many threads of closed load work at a time, one step after the other. None: all do.
 	Staircase []ThreadStep `json:"staircase,omitempty"`

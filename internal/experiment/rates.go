@@ -55,7 +55,7 @@ func SegmentText(s trace.Segment) string {
 	return format.Rate(s.To)
 }
 
-// Stretch is a part of a rate over time that is told by itself: a segment, or of one with bursts each
+// Stretch is a part of a rate over time with figures of its own: a segment, or of one with bursts each
 // burst and each time between two.
 type Stretch struct {
 	Segment  int // position among the segments
@@ -64,8 +64,8 @@ type Stretch struct {
 	From, To time.Duration // since the first segment's begin
 }
 
-// Stretches returns what a part of a phase whose rate or threads change over time is told by; none: they
-// do not.
+// Stretches returns the stretches of a phase whose rate or threads change over time; none: they do not
+// change.
 func (p Phase) Stretches() []Stretch {
 	if len(p.Staircase) == 0 {
 		return Stretches(p.Segments)
@@ -79,7 +79,7 @@ func (p Phase) Stretches() []Stretch {
 	return all
 }
 
-// Stretches returns what a rate over time is told by, in its order.
+// Stretches returns the stretches of a rate over time, in its order.
 func Stretches(segments []trace.Segment) (all []Stretch) {
 	var at time.Duration
 	for i := range segments {

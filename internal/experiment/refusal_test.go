@@ -50,7 +50,7 @@ func TestKeysThatAStoreCantKeepAreRefused(t *testing.T) {
 
 // A measured phase's batch that a store can't take is refused where it must be done, and left out where
 // it may be: a longer record makes fewer of them.
-func TestABatchOfTooManyBytesIsRefused(t *testing.T) {
+func TestBatchOfTooManyBytesIsRefused(t *testing.T) {
 	d := store.Description{BatchMax: 128, BatchBytesMax: 1 << 20, Abilities: store.Abilities{Batch: true},
 		Durability: []store.DurabilityClaim{{Class: store.D0}}}
 	for _, c := range []struct {

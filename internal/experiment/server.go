@@ -23,7 +23,7 @@ type Server struct {
 	Options  map[string]string `json:"options,omitempty"`  // of those that the program declares, only those that the file sets
 	Settings map[string]string `json:"settings,omitempty"` // by the program's own names
 	InMemory bool              `json:"in_memory,omitempty"`
-	Roams    bool              `json:"roams,omitempty"` // clients connect to addresses that the servers tell them
+	Roams    bool              `json:"roams,omitempty"` // clients connect to addresses that the servers announce
 
 	// Each is what differs from Options, for each of several servers; nil: nothing.
 	Each []map[string]string `json:"each,omitempty"`

@@ -220,7 +220,7 @@ struct assay_handle; /* the driver's own */
 struct assay_driver {
     const struct assay_description *description;
 
-    /* The library's version, as it tells it when it runs; NULL where there is no library. */
+    /* The library's version, as it reports it when it runs; NULL where there is no library. */
     const char *(*version)(void);
 
     /* Opens or creates the store. ASSAY_REFUSED where it can't do what the config asks, before
@@ -281,7 +281,7 @@ struct assay_driver {
      * where an experiment has plain values. From then on each value is a record in its encoded
      * form, which put takes apart, and which get, scan and query put together again from the
      * columns that the store gives back, and nothing else: the encoded form itself must not be
-     * kept. A driver without it may be given records all the same: values like any other.
+     * kept. A driver without it may still be given records: values like any other.
      * ASSAY_REFUSED, before anything was changed, for an index of a kind that the store does not
      * have, for a query that it can't answer itself, or for more than it can do. */
     enum assay_status (*define)(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error);
@@ -310,7 +310,7 @@ struct assay_driver {
     enum assay_status (*increment)(struct assay_handle *handle, struct assay_bytes key, size_t column, int64_t by, struct assay_error *error);
 
     /* Deletes all records that fulfil a query's conditions, in one step of the store's own, and sets
-     * *records to how many that were, as the store tells it. The query has at most one alternative;
+     * *records to how many that were, as the store reports it. The query has at most one alternative;
      * its order, limit and columns are of no meaning. */
     enum assay_status (*delete_query)(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
                                       struct assay_error *error);

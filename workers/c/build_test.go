@@ -129,7 +129,7 @@ func (b *build) tool(t *testing.T, target, name string) string {
 func long() bool { return os.Getenv("ASSAY_LONG") == "1" }
 
 // A copy of what was built is as new as the copy, and may be of other sources.
-func TestACopyOfWhatWasBuiltIsBuiltAgain(t *testing.T) {
+func TestCopyOfWhatWasBuiltIsBuiltAgain(t *testing.T) {
 	program := filepath.Base(plain.worker(t, "null"))
 	upToDate := func(folder string) bool {
 		t.Helper()

@@ -14,10 +14,10 @@ import (
 	"assay/store"
 )
 
-// Every counter that a driver names before a phase is told with a number in it, none comes or goes
-// until after it, and each name that stands in the driver's source is among them: a line that asks
-// the library for what it does not have tells nothing, and would never be missed.
-func TestEveryCounterIsTold(t *testing.T) {
+// Every counter that a driver names before a phase has a number in it, none comes or goes until after
+// it, and each name in the driver's source is among them: a line that asks the library for a counter
+// that it does not have would go unnoticed.
+func TestPhaseReportsEveryCounter(t *testing.T) {
 	tried := map[string]bool{}
 	for _, e := range engines {
 		if tried[e.driver] || e.program == "null" {
@@ -56,7 +56,7 @@ func TestEveryCounterIsTold(t *testing.T) {
 }
 
 // What the libraries give as text is read from the right place: in a phase that fills many small
-// memtables, these counters move. Bytes that are told in hundredths of a GiB would need a long
+// memtables, these counters move. Bytes that are printed in hundredths of a GiB would need a long
 // phase, or a fast machine.
 func TestCountersMove(t *testing.T) {
 	const backgroundThreads = 2 // RocksDB's default
@@ -103,7 +103,7 @@ func TestCountersMove(t *testing.T) {
 const roundLength = 1500 * time.Millisecond
 
 // counted runs a phase, and returns the counters' names, sorted, their values in the last round, and
-// what the store tells when asked after the phase.
+// what the store reports when asked after the phase.
 func counted(t *testing.T, e engine, class store.Durability, length time.Duration) (names []string, told []float64,
 	after map[string]float64) {
 	t.Helper()
@@ -144,8 +144,8 @@ var (
 	numberNames = regexp.MustCompile(`\.number_names = \{[^}]*\}`)
 )
 
-// kyotoWords are that library's own names of settings, and of counters that are told under another
-// name or by one of its two drivers only.
+// kyotoWords are that library's own names of settings, and of counters that have another name here or
+// that only one of its two drivers reports.
 var kyotoWords = []string{"path", "bnum", "count", "size", "cusage", "lcnt", "icnt", "first", "last", "root", "frgcnt"}
 
 // namesInSource finds the counters' names in what a driver's inspect uses of its own file:

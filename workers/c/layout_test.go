@@ -35,7 +35,7 @@ var notInC = map[string]bool{"unix_sockets": true, "connections_own": true, "con
 
 // What a driver says of itself in C is what it says in Go and what the contract names, field by
 // field.
-func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
+func TestHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 	header := read(t, "assay_driver.h")
 	_, declared, found := strings.Cut(header, "\nstruct assay_description {\n")
 	declared, _, ended := strings.Cut(declared, "\n};")
@@ -67,7 +67,7 @@ func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 
 // A driver's abilities are the same in the header, where they are functions, in Go, in the contract
 // and in what a worker says.
-func TestTheHeaderHasTheContractsAbilities(t *testing.T) {
+func TestHeaderHasTheContractsAbilities(t *testing.T) {
 	var inGo []string
 	for i := range reflect.TypeFor[store.Abilities]().NumField() {
 		name, _, _ := strings.Cut(reflect.TypeFor[store.Abilities]().Field(i).Tag.Get("json"), ",")
@@ -161,7 +161,7 @@ func TestWriteConflictsAreDescribed(t *testing.T) {
 }
 
 // The files of the host call each other one way: none is reached again from what it calls.
-func TestTheHostsFilesMakeNoCircle(t *testing.T) {
+func TestHostFilesHaveNoCycle(t *testing.T) {
 	plain.worker(t, "null")
 	if _, err := exec.LookPath("nm"); err != nil {
 		t.Skip("no nm here (Debian: apt-get install binutils)")

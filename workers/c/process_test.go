@@ -181,7 +181,7 @@ func TestEndOfInputInAPhase(t *testing.T) {
 }
 
 // While a phase runs, the store's own counters are written under the names that prepare gave.
-func TestTheStoresOwnCountersAreToldInAPhase(t *testing.T) {
+func TestStoreCountersAreReportedInAPhase(t *testing.T) {
 	worker := opened(t, plain.worker(t, "lmdb"), "lmdb", nil)
 	c, names := prepared(t, worker, func(p *control.Prepare) { p.DeadlineNS = int64(2500 * time.Millisecond) })
 	var ran control.Ran

@@ -356,7 +356,7 @@ func TestBytesColumnsSurviveChangesBesideThem(t *testing.T) {
 
 // tctdbputproc would make two columns of a text with a zero inside: the operation fails instead, and
 // the record stays as it was.
-func TestARecordThatCantBeChangedIsLeftAlone(t *testing.T) {
+func TestRecordThatCantBeChangedIsLeftAlone(t *testing.T) {
 	for _, class := range []store.Durability{store.D0, store.D1, store.D3} {
 		worker := openedAs(t, plain.worker(t, "tokyocabinet"), &control.Open{Driver: "tokyocabinet-table",
 			Directory: t.TempDir(), Durability: class, Handles: control.HandlesPerThread, Threads: 1})
@@ -381,7 +381,7 @@ func TestARecordThatCantBeChangedIsLeftAlone(t *testing.T) {
 }
 
 // A query for a record that must be there and is not is lost.
-func TestAQueryThatFindsNothingIsLost(t *testing.T) {
+func TestQueryThatFindsNothingIsLost(t *testing.T) {
 	worker := opened(t, plain.worker(t, "tokyocabinet"), "tokyocabinet-table", nil)
 	if class := define(t, worker, fmt.Sprintf(news, tokenIndexes)); class != "" {
 		t.Fatal(class)

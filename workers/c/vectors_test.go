@@ -43,7 +43,7 @@ func TestVectors(t *testing.T) {
 }
 
 // The check sees a vector that is not right: each file, with its first number or word changed.
-func TestVectorsCheckSeesWhatIsWrong(t *testing.T) {
+func TestVectorsCheckFindsErrors(t *testing.T) {
 	tool := plain.tool(t, "vectors", "vectors")
 	for name, change := range map[string][2]string{
 		"mix":          {`"mix": "e2`, `"mix": "e3`},

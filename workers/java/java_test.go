@@ -61,7 +61,7 @@ func TestVectors(t *testing.T) {
 }
 
 // The check sees a vector that is not right.
-func TestVectorsCheckSeesWhatIsWrong(t *testing.T) {
+func TestVectorsCheckFindsErrors(t *testing.T) {
 	t.Parallel()
 	folder := built(t)
 	for name, change := range map[string][2]string{
@@ -195,7 +195,7 @@ func TestMemcachedConformance(t *testing.T) {
 	}
 }
 
-// What a client of memcached has not is refused, and says what is had.
+// What a client of memcached does not support is refused, with what it supports.
 func TestMemcachedClientsRefuse(t *testing.T) {
 	t.Parallel()
 	folder := built(t)

@@ -251,7 +251,7 @@ func (r raw) Control(do func(descriptor uintptr)) error {
 func (r raw) Read(do func(descriptor uintptr) (done bool)) error  { return r.look(do) }
 func (r raw) Write(do func(descriptor uintptr) (done bool)) error { return r.look(do) }
 
-// look does what must not block. It is called once: nobody waits here.
+// look does what must not block. It is called once, and does not wait.
 func (r raw) look(do func(descriptor uintptr) (done bool)) (err error) {
 	controlErr := r.Control(func(descriptor uintptr) {
 		if err = unix.SetNonblock(int(descriptor), true); err == nil {

@@ -94,7 +94,7 @@ func TestDeadlineBeyondASlice(t *testing.T) {
 }
 
 // Libraries look whether the other end has hung up by a read that must not block.
-func TestALookDoesNotBlock(t *testing.T) {
+func TestLookDoesNotBlock(t *testing.T) {
 	a, b := mustPair(t)
 	look := func() (n int, err error) {
 		raw, rawErr := a.(syscall.Conn).SyscallConn()

@@ -34,7 +34,7 @@ func TestSyncsAFolderOfFiles(t *testing.T) {
 	}
 }
 
-func TestTellsWhenAFileCannotBeOpened(t *testing.T) {
+func TestReportsAFileThatCannotBeOpened(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("SKIPPED: root may open every file, so that no file is unreadable")
 	}

@@ -95,7 +95,7 @@ func (s *Session) Broken() bool { return false }
 
 // Prepare readies a statement.
 func (s *Session) Prepare(text string, parameters []Kind) (Statement, error) {
-	prepared, err := prepare(s.connection, untold, text, parameters)
+	prepared, err := prepare(s.connection, unchanged, text, parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Session) Close() error {
 	return errors.Join(append(failed, s.connection.Close())...)
 }
 
-func untold(err error) error { return err }
+func unchanged(err error) error { return err }
 
 // Apply is a transaction.
 func (s *Session) Apply(calls []Call) error {

@@ -9,7 +9,7 @@ import (
 	"assay/store"
 )
 
-// Explaining is how a database tells its plan of a statement.
+// Explaining is how a database reports its plan of a statement.
 type Explaining struct {
 	Before string // the statement
 	// Read makes accesses of what the database answers, row by row; text is the plan in one line.

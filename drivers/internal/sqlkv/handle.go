@@ -212,7 +212,7 @@ func (h *Handle) outcome(doing string, err error) error {
 		h.link.Drop() // a late answer must not be taken for the next operation's
 	}
 	if h.connection != nil && (late || h.connection.Broken()) {
-		_ = h.connection.Close() // it is broken: the failure that broke it is told
+		_ = h.connection.Close() // it is broken: the failure that broke it is reported
 		h.connection = nil
 		h.link.Drop()
 	}
@@ -333,7 +333,7 @@ func (h *Handle) Add(key, value []byte) error {
 	return err
 }
 
-// Delete removes a key. The database tells how many rows it found.
+// Delete removes a key. The database reports how many rows it found.
 func (h *Handle) Delete(key []byte) error {
 	s, err := h.begin(remove, 0)
 	if err != nil {

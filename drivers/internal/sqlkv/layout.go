@@ -68,7 +68,7 @@ type Dialect struct {
 	Document *Document
 	// Some is a DELETE from a table of so many of the rows that a condition holds for, at most.
 	Some func(table, key, condition string, atMost int) string
-	// Explain is how the database tells its plans.
+	// Explain is how the database reports its plans.
 	Explain Explaining
 
 	KeyBytesMax, ValueBytesMax int

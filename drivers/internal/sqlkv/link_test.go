@@ -10,7 +10,7 @@ import (
 
 // A library that gives a connection up may dial a request to cancel: that socket is no handle's, so
 // that it neither takes the next operation's deadline nor counts as connecting anew.
-func TestARequestToCancelHasASocketOfItsOwn(t *testing.T) {
+func TestRequestToCancelHasASocketOfItsOwn(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

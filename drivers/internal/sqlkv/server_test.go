@@ -29,7 +29,7 @@ func answers(settings map[string]string, full ...string) *Server {
 	return s
 }
 
-func TestAClassIsProvedBySettings(t *testing.T) {
+func TestClassIsProvedBySettings(t *testing.T) {
 	settings := map[string]string{"fsync": "on", "log_bin": "OFF"}
 	of := func(name string) (string, error) { return settings[name], nil }
 	needs := []Need{{Setting: "fsync", Values: []string{"on", "ON"}}, {Setting: "sync_binlog", Values: []string{"1"}, Only: "log_bin"}}
@@ -51,7 +51,7 @@ func TestAClassIsProvedBySettings(t *testing.T) {
 	}
 }
 
-func TestAWindowIsHeldAgainstTheServer(t *testing.T) {
+func TestWindowIsHeldAgainstTheServer(t *testing.T) {
 	s := answers(nil)
 	s.Window = time.Second
 	if err := s.ProveWindow(time.Second, "x=1"); err != nil || s.LossMax != time.Second {
@@ -74,7 +74,7 @@ func TestTablesWithARecordAreNotEmpty(t *testing.T) {
 	}
 }
 
-func TestSettingsThatAServerTellsStandBesideThoseAsked(t *testing.T) {
+func TestReportedSettingsStandBesideThoseAskedFor(t *testing.T) {
 	s := answers(map[string]string{"fsync": "on"})
 	s.Version, s.Lean, s.LossMax = "15", true, time.Second
 	told := s.Tell("%s", []string{"fsync"})

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Surviving returns a connector whose panics are errors: a library may panic over what a server greets
-// it with, and database/sql connects in a goroutine of its own, where nobody else could see to it.
+// Surviving returns a connector whose panics are errors: a library may panic over a server's greeting,
+// and database/sql connects in a goroutine of its own, where no caller can recover.
 func Surviving(c driver.Connector) driver.Connector { return surviving{c} }
 
 type surviving struct{ driver.Connector }

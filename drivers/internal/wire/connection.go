@@ -224,7 +224,7 @@ func (c *Connection) Unexpected(doing string, answer []byte) error {
 	return c.GiveUp(doing, fmt.Errorf("unexpected answer %q", Printable(answer)))
 }
 
-// Answered is an error that the server told, in its own words.
+// Answered is an error that the server reported, in its own words.
 func (c *Connection) Answered(line []byte) error {
 	return fmt.Errorf("%s: the server answers: %s", c.Server, Printable(line))
 }

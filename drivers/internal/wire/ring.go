@@ -301,8 +301,8 @@ func (r *ring) receive(socket descriptor, user uint64) error {
 	return err
 }
 
-// send sends at once what the kernel takes at once: only where that is not all, it is told, by a
-// completion with the bytes that were taken, or EAGAIN. The bytes stay as they are until then.
+// send sends at once what the kernel takes at once. Only where that is not all, a completion reports
+// the bytes that were taken, or EAGAIN. The bytes must not change until then.
 func (r *ring) send(socket descriptor, bytes []byte, user uint64) error {
 	s, err := r.next()
 	if err == nil {

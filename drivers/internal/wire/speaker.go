@@ -23,6 +23,6 @@ type Speaker interface {
 // Stepper is a [Speaker] whose batches may take several requests ([store.Stepper]). Optional.
 type Stepper interface{ StepsInBatches() bool }
 
-// Joiner is a [Speaker] that is told when its lane has another connection, which was greeted, and on
-// which nothing was sent yet: what stands in the link's Request was made for the one before it. Optional.
+// Joiner is a [Speaker] whose Joined is called when its lane has another connection, which was greeted,
+// and on which nothing was sent yet: the link's Request was made for the one before it. Optional.
 type Joiner interface{ Joined() }

@@ -170,7 +170,7 @@ func TestCompareArms(t *testing.T) {
 }
 
 // Comparison and report tell the same figures of the same trials, whether a block is lost or not.
-func TestCompare_tells_the_figures_of_the_report(t *testing.T) {
+func TestCompare_prints_the_figures_of_the_report(t *testing.T) {
 	example := func(seed uint64) *record.Run {
 		s := recordtest.Example() // sqlite loses a block at D3
 		s.Seed, s.Seconds = seed, 12
@@ -359,7 +359,7 @@ func TestLimits(t *testing.T) {
 
 // Where the harness began operations late, the store's own latency is not above what was measured: an upper limit
 // beyond that is kept, a nearer one stays open, and none is broken.
-func TestALimitIsKeptByAnUpperBound(t *testing.T) {
+func TestLimitIsKeptByAnUpperBound(t *testing.T) {
 	run := resulttest.CleanRun()
 	run.Experiment.Phases[1].Rate = 50e3
 	for _, trial := range run.Trials {

@@ -113,7 +113,7 @@ func workOnly(p experiment.Phase, cell experiment.Cell) experiment.Phase {
 
 func (d *workDifferences) between(what string, a, b any) { d.compare(what, asJSON(a), asJSON(b)) }
 
-// compare goes down to the fields that differ, which are told as in the experiment file:
+// compare goes down to the fields that differ, which are named as in the experiment file:
 // order.theta.
 func (d *workDifferences) compare(what string, a, b any) {
 	x, isObject := a.(map[string]any)

@@ -23,9 +23,9 @@ import (
 
 const (
 	columnsMax = 256
-	// samplesMax and cellsMax bound memory: of longer files, neighbouring lines are joined,
-	// and it is said, for what lasts less than a joined sample is lost. They leave six days of
-	// seconds with 16 columns, and a day with 180, as they are.
+	// samplesMax and cellsMax bound memory: of longer files, neighbouring lines are joined, with
+	// a note, for what lasts less than a joined sample is lost. They leave six days of seconds
+	// with 16 columns, and a day with 180, as they are.
 	samplesMax = 1 << 19
 	cellsMax   = 16 << 20
 	// numberMax leaves room for sums of squares.
@@ -425,7 +425,7 @@ func (t *table) cut(samples int) {
 }
 
 // merge joins sample a and the one after it, b, and puts them where there is room, which is not
-// after a. Of what is told of a sample's end the later value holds; of what is told of its length,
+// after a. For a column that describes a sample's end the later value holds; for one of its length,
 // the mean of what was measured.
 func (t *table) merge(a, b, into int) {
 	times := t.columns[0]

@@ -176,10 +176,10 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Lines of a long file are joined, and that is said: what was done in all, counters and levels stay.
+// Lines of a long file are joined, and a note says so: sums, counters and levels stay.
 //
 // Fault (watchers): a series has millions of lines
-// Assay: neighbouring lines are joined, and what is too short to be seen is said
+// Assay: neighbouring lines are joined; a note says which events are too short to be found
 func TestRead_joins_the_lines_of_long_files(t *testing.T) {
 	const atMost, width = 4096, 0.5
 	const lines, fallsAt = 5*atMost/2 + 7, 7000
@@ -264,7 +264,7 @@ func only(t *testing.T, s series.Shape, kind series.Kind) series.Event {
 	return events[0]
 }
 
-func TestAPublishedCollapse(t *testing.T) {
+func TestPublishedCollapse(t *testing.T) {
 	s := analyzed(t, "testdata/article.csv")
 	cliff, turns := s.Cliff(), only(t, s, series.Oscillation)
 	if cliff == nil || cliff.From != 30 || cliff.To != 30 || *cliff.Records != 3739214 || s.Kind != series.Step ||
@@ -278,7 +278,7 @@ func TestAPublishedCollapse(t *testing.T) {
 }
 
 // The same experiment as this project measured it: a decline, then a fall within some seconds.
-func TestAMeasuredCollapse(t *testing.T) {
+func TestMeasuredCollapse(t *testing.T) {
 	s := analyzed(t, "testdata/tokyo-cabinet.csv")
 	if c := s.Cliff(); c == nil || c.From < 38 || c.To > 56 || c.To-c.From > 10 || c.Left.High > 0.6 {
 		t.Errorf("cliff %+v", c)

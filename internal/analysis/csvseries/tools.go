@@ -105,7 +105,7 @@ func requests(name string, is func(head []byte) bool, at func(line string) (seco
 
 var vegetaLine = regexp.MustCompile(`^\d{19},\d+,\d+,\d+,\d+,`)
 
-// tools are told by their output. What Prometheus answers is JSON that needs none.
+// tools are recognized by their output. Prometheus' answer is JSON and needs none.
 var tools = []tool{
 	// 2026-11-26 10:00:01:000 10 sec: 12345 operations; 1234.5 current ops/sec; est completion in …
 	progress("YCSB's status lines", "time_s,rate", `(?:^|\s)(\d+) sec: \d+ operations; ([\d.]+) current ops/sec;`),

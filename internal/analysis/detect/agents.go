@@ -10,7 +10,7 @@ import (
 	"assay/internal/evidence/record"
 )
 
-// agentsShown is how many agents are told of by name: those that did the least.
+// agentsShown is how many agents are named: those that did the least.
 const agentsShown = 4
 
 // detectAgents says how far apart agents began, what each did, which of them was at its own limit (the rate

@@ -15,7 +15,7 @@ func TestDetectBindingCost(t *testing.T) {
 	for _, c := range []struct {
 		name, engine, bound string
 		faster              float64 // than it is built, the second arm
-		library             string  // that it is told to load
+		library             string  // the library that it loads
 		says, ends          string  // "": nothing is found
 	}{
 		{"from Java", "rocksdb", "rocksdb-java", 1, "", "Called from Java, elm takes ", "another build of the engine."},

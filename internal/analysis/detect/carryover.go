@@ -8,10 +8,10 @@ import (
 	"assay/internal/evidence/record"
 )
 
-// movedNoticed is the bias of ratios from which on it is told.
-const movedNoticed = 0.005
+// biasMin is the least bias of ratios that is reported.
+const biasMin = 0.005
 
-// detectCarryover tells which stores' trials slow the trial after them, whichever that is. What speeds
+// detectCarryover reports which stores' trials slow the trial after them, whichever that is. What speeds
 // the next trial is not told: where one store slows, trials after all others are faster beside it.
 func detectCarryover(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	for _, e := range facts.AfterEffects(run, tables) {
@@ -20,7 +20,7 @@ func detectCarryover(run *record.Run, tables []*facts.Table) (found []finding.Fi
 			continue
 		}
 		moved := 1 - math.Pow(r.Value, e.Tilt)
-		if moved < movedNoticed {
+		if moved < biasMin {
 			moved = 0
 		}
 		p := finding.CarryoverParams{Store: e.Store, Phase: e.Phase, Slower: 1 - r.Value,

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// tellS is how much later than a pause its counter may be read: a worker tells its counters once a second.
+	// tellS is how much later than a pause its counter may be read: a worker reports its counters once a second.
 	tellS = 1.5
 	// pausedShare is the share of a drop's time from which garbage collection makes it.
 	pausedShare = 0.5

@@ -11,7 +11,7 @@ import (
 	"assay/store"
 )
 
-// detectConnections tells of arms that hold more connections to their server than the handles of
+// detectConnections reports arms that hold more connections to their server than the handles of
 // the cell allow, as the worker's process has them or as the server counts them.
 func detectConnections(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
@@ -122,7 +122,7 @@ func isGrowing(numbers []float64) bool {
 	return slices.Min(numbers[len(numbers)-third:]) > slices.Max(numbers[:third])
 }
 
-// detectConnectionsLeft tells of arms whose processes still held connections a while after their
+// detectConnectionsLeft reports arms whose processes still held connections a while after their
 // store was closed.
 func detectConnectionsLeft(run *record.Run, _ []*facts.Table) []finding.Finding {
 	var s sightings[finding.SeenLeftParams]
@@ -142,7 +142,7 @@ func detectConnectionsLeft(run *record.Run, _ []*facts.Table) []finding.Finding 
 	})
 }
 
-// detectServerLeft tells what trials left changed on servers that outlive the run, once for each state.
+// detectServerLeft reports what trials left changed on servers that outlive the run, once for each state.
 func detectServerLeft(run *record.Run, _ []*facts.Table) (found []finding.Finding) {
 	var s sightings[store.Left]
 	for _, planned := range run.Plan {

@@ -32,7 +32,7 @@ func (at sighting) in(run *record.Run) finding.At {
 	return finding.At{Arm: at.arm, Place: facts.PlaceIn(run, at.cell, at.phase)}
 }
 
-// detectInconsistent tells of what phases and histories show without being a fault: records that a
+// detectInconsistent reports what phases and histories show without being a fault: records that a
 // store which promises no more did not find or returned stale, updates that were overwritten, and
 // writes whose outcome was unknown and that took effect.
 func detectInconsistent(run *record.Run, _ []*facts.Table) (found []finding.Finding) {

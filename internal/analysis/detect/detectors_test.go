@@ -217,13 +217,13 @@ func TestDetectors(t *testing.T) {
 			resulttest.Trials(run, "elm")[0].Phases[0].History = &record.History{Consistency: history.Consistency{Covered: 31}}
 		}, []finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedEnd, "covered": uint64(31)}},
 		{"nothing read back", func(run *record.Run) { run.Experiment.VerifyRecords = 0 }, []finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedEnd}},
-		{"an arm that nobody read back", func(run *record.Run) { resulttest.Trials(run, "elm")[2].Final = nil },
+		{"an arm that was not read back", func(run *record.Run) { resulttest.Trials(run, "elm")[2].Final = nil },
 			[]finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedArms, "arms": []string{"elm"}}},
-		{"a failed trial that nobody read back", func(run *record.Run) {
+		{"a failed trial that was not read back", func(run *record.Run) {
 			e := resulttest.Trials(run, "elm")[2]
 			e.Final, e.State, e.Cause = nil, record.Failed, finding.CauseDied
 		}, []finding.Code{finding.TrialFailed}, nil},
-		{"a null driver that nobody read back", func(run *record.Run) {
+		{"a null driver that was not read back", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "null") {
 				e.Final = nil
 			}
@@ -510,7 +510,7 @@ func TestDetectInMemory(t *testing.T) {
 }
 
 // The causes of a run with something of everything.
-func TestTheExampleRun(t *testing.T) {
+func TestExampleRun(t *testing.T) {
 	r := resulttest.ResultOf(t, recordtest.Run(recordtest.Example()))
 	for _, code := range []finding.Code{finding.FaultErrors, finding.TrialFailed, finding.RateDrops,
 		finding.RateStep, finding.DurabilityCost} {
@@ -524,8 +524,8 @@ func TestTheExampleRun(t *testing.T) {
 }
 
 // A class that was not held against a disk has a table of its own, which says so in its title, also
-// where it is said of one trial alone.
-func TestClaimedClassesStandApart(t *testing.T) {
+// where that is so in one trial alone.
+func TestClaimedClassesHaveTablesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	run := resulttest.RaceOf(3, resulttest.Runner("ash", 1000), resulttest.Runner("elm", 2000), resulttest.Runner("oak", 3000))
 	run.Experiment.Cells[0].Durability = store.D3

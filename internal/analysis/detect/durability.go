@@ -96,7 +96,7 @@ func costOf(weak, strong *facts.Table) (dearer *finding.Finding, factor float64)
 // a cache that it claims to survive with. `assay doctor` has the same line.
 const syncMicrosBelievable = 20
 
-// detectNothingSynced tells of classes that live by syncs where a sync costs nothing and proves
+// detectNothingSynced reports classes that live by syncs where a sync costs nothing and proves
 // nothing.
 func detectNothingSynced(run *record.Run, tables []*facts.Table) []finding.Finding {
 	e := run.Environment

@@ -55,7 +55,7 @@ func TestInterferenceOfGroups(t *testing.T) {
 		name     string
 		change   func(run *record.Run)
 		from, to float64
-		code     finding.Code // "": nothing is told of elm
+		code     finding.Code // "": nothing is found of elm
 		params   finding.Params
 	}{
 		{"nothing", func(*record.Run) {}, 20, 26, "", nil},
@@ -121,7 +121,7 @@ func TestInterferenceOfGroups(t *testing.T) {
 }
 
 // A third group that comes and goes is no effect of the second.
-func TestAThirdGroupIsNotBlamedOnAnother(t *testing.T) {
+func TestThirdGroupIsNotBlamedOnAnother(t *testing.T) {
 	run := resulttest.CleanRun()
 	for _, trial := range resulttest.Trials(run, "elm") {
 		resulttest.Scale(run, trial, "put", 30, 36, 0.1)

@@ -11,7 +11,7 @@ import (
 	"assay/internal/experiment"
 )
 
-// Shares of the machine from which on they are told of; what costs a trial is decided while it
+// Shares of the machine from which on they are reported; what costs a trial is decided while it
 // runs.
 const (
 	foreignNoticed = 0.05
@@ -31,7 +31,7 @@ func detectBusyMachine(run *record.Run, tables []*facts.Table) []finding.Finding
 		}
 		p.Of++
 		if hasMark(o.Marks, t.Phase, finding.FaultForeign, finding.FaultThrottled) {
-			return // detectFaults tells of it
+			return // detectFaults reports it
 		}
 		before := len(evidence)
 		note := func(most *float64, value float64, seen finding.Parameters) {

@@ -23,7 +23,7 @@ func detectInMemory(run *record.Run, tables []*facts.Table) []finding.Finding {
 	whole := true
 	for _, t := range tables {
 		fit, all, largest := fitting(run, t)
-		if !facts.IsRead(t.Work) || len(fit) == 0 && all { // nobody has a figure
+		if !facts.IsRead(t.Work) || len(fit) == 0 && all { // no store has a figure
 			continue
 		}
 		reading++
@@ -179,7 +179,7 @@ func detectNotCold(_ *record.Run, tables []*facts.Table) (found []finding.Findin
 // pages.
 const limitOvershoot = 1.02
 
-// detectMemoryLimit tells of a limit that did not hold: it shows in what the kernel charged to the
+// detectMemoryLimit reports a limit that did not hold: it shows in what the kernel charged to the
 // trial's group.
 func detectMemoryLimit(run *record.Run, _ []*facts.Table) []finding.Finding {
 	var evidence []finding.Evidence

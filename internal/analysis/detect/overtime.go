@@ -10,7 +10,7 @@ import (
 	"assay/internal/experiment/plan"
 )
 
-// detectOverTime tells of a rate that changes over time what the store answered: above which rate
+// detectOverTime reports how a store answered a rate that changes over time: above which rate
 // later, how soon after a higher rate as before, and what it never did.
 func detectOverTime(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {

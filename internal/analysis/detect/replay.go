@@ -13,7 +13,7 @@ const (
 	replaySentMin  = 0.999
 )
 
-// detectReplay tells of replays that machine and store could not keep up with.
+// detectReplay reports replays that machine and store could not keep up with.
 func detectReplay(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		f := r.Replay

@@ -83,7 +83,7 @@ func TestUndecided(t *testing.T) {
 
 // A store that the machine kept from a rank may still be the best; one whose rate falls is none the
 // better for more blocks.
-func TestAStoreWithoutARankYetIsUndecided(t *testing.T) {
+func TestUnrankedStoreIsUndecided(t *testing.T) {
 	run := auto(3, 0.01, 100e3, 50e3)
 	for _, p := range run.Plan {
 		if p.Arm == "b" {
@@ -130,7 +130,7 @@ func TestLooksHaveTheirOwnLevel(t *testing.T) {
 	}
 }
 
-func TestAnUnfinishedRunHasNotStopped(t *testing.T) {
+func TestUnfinishedRunHasNotStopped(t *testing.T) {
 	run := auto(4, 0.2, 100e3, 95e3)
 	run.Trials[run.Plan[len(run.Plan)-1].ID].State = record.Interrupted
 	if reason := reasonOf(t, run); reason != "" {
@@ -138,7 +138,7 @@ func TestAnUnfinishedRunHasNotStopped(t *testing.T) {
 	}
 }
 
-func TestTheLayoutIsTold(t *testing.T) {
+func TestLayoutIsReported(t *testing.T) {
 	run := auto(3, 0.01, 100e3, 50e3)
 	run.Experiment.Layout = []finding.Message{finding.New(finding.LayoutPhasesParams{Phases: []string{"scan"}})}
 	result, err := tell.Result(run)
@@ -149,12 +149,12 @@ func TestTheLayoutIsTold(t *testing.T) {
 	}
 }
 
-// A trial that lost an agent is told as one that was repeated, once a later try has a result; without
-// one it is the failure that it is, and so is any other failure.
+// A trial that lost an agent counts as repeated, once a later try has a result. Without one it is
+// reported as a failure, and so is any other failure.
 //
 // Fault (agents): a trial that lost an agent was run again, and went well
 // Assay: no failure is found, and the status is 0
-func TestALostAgentIsNoFailureOfItsStore(t *testing.T) {
+func TestLostAgentIsNoFailureOfItsStore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cause finding.Code
@@ -181,7 +181,7 @@ func TestALostAgentIsNoFailureOfItsStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			if failed := resulttest.Find(result, finding.TrialFailed) != nil; failed != c.want {
-				t.Errorf("a failure is told: %v, want %v: %v", failed, c.want, resulttest.CodesOf(result))
+				t.Errorf("a failure is found: %v, want %v: %v", failed, c.want, resulttest.CodesOf(result))
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"assay/internal/evidence/record"
 )
 
-// detectServerFaults tells for each fault that the experiment asks for what it did to an arm: the
+// detectServerFaults reports for each fault that the experiment asks for what it did to an arm: the
 // trial that took longest to recover, with the others as evidence.
 func detectServerFaults(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {

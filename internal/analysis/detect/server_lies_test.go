@@ -13,7 +13,7 @@ import (
 //
 // Fault (physics): a baseline's A/A arm is caught in such a lie, on a server or in the worker
 // Assay: it is the same store: its baseline loses its rank in that cell (`server-lies-to-others`)
-func TestALyingTwinTakesTheRankOfItsBaseline(t *testing.T) {
+func TestLyingTwinCostsItsBaselineTheRank(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		endpoints []string // of all stores; none: Assay starts their servers, or they have none
@@ -46,7 +46,7 @@ func TestALyingTwinTakesTheRankOfItsBaseline(t *testing.T) {
 }
 
 // An arm that was caught itself is not said to be judged by its A/A arm.
-func TestAnArmThatLiesIsNotJudgedByItsTwin(t *testing.T) {
+func TestLyingArmIsNotJudgedByItsTwin(t *testing.T) {
 	run := resulttest.CleanRun()
 	for _, arm := range []string{"oak", "oak (A/A)"} {
 		resulttest.MarkedBy(resulttest.Trials(run, arm)[0], resulttest.LostRecords())
@@ -71,7 +71,7 @@ func TestAnArmThatLiesIsNotJudgedByItsTwin(t *testing.T) {
 // or does not sync
 // Assay: its other arms lose their rank too (`server-lies-to-others`), for a class that was not
 // shown in that class alone
-func TestAServersLieTakesTheRankOfItsOtherArms(t *testing.T) {
+func TestLyingServerCostsItsOtherArmsTheRank(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		mark finding.Message

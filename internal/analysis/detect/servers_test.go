@@ -32,7 +32,7 @@ func servedBy(weights, load, measured []float64) *record.Run {
 	return run
 }
 
-func TestAServerThatGotAnotherShareThanItsWeightIsNamed(t *testing.T) {
+func TestServerWithAShareUnlikeItsWeightIsNamed(t *testing.T) {
 	even := []float64{3000, 1000, 1000}
 	for _, c := range []struct {
 		name             string
@@ -66,7 +66,7 @@ func TestAServerThatGotAnotherShareThanItsWeightIsNamed(t *testing.T) {
 }
 
 // The most popular key is at another server in each trial: all trials together look even.
-func TestAServerOfOneTrialIsNamed(t *testing.T) {
+func TestServerOfOneTrialIsNamed(t *testing.T) {
 	run := servedBy([]float64{1, 1, 1}, []float64{1000, 1000, 1000}, []float64{1000, 1000, 1000})
 	for n, trial := range resulttest.Trials(run, "elm") {
 		hot := 0.0

@@ -26,7 +26,7 @@ func bytesOption(name, value string) store.Option {
 	return store.Option{Name: name, Type: store.Bytes, Default: value}
 }
 
-func TestASettingThatIsTooSmallForTheDataIsNamed(t *testing.T) {
+func TestSettingThatIsTooSmallForTheDataIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		driver string
 		wrong  store.Option // with a default that is just too small
@@ -75,7 +75,7 @@ func TestASettingThatIsTooSmallForTheDataIsNamed(t *testing.T) {
 	}
 }
 
-func TestABlockCacheMattersWhereThereAreReads(t *testing.T) {
+func TestBlockCacheMattersWhereThereAreReads(t *testing.T) {
 	run := sized("rocksdb", bytesOption("block_cache_bytes", "8MiB"))
 	run.Experiment.Phases[2].Mix = map[string]float64{"update": 1}
 	if f := resulttest.Find(resulttest.ResultOf(t, run), finding.SettingsTooSmall); f != nil {
@@ -84,7 +84,7 @@ func TestABlockCacheMattersWhereThereAreReads(t *testing.T) {
 }
 
 // A store that failed at its limit has no figure of how much it holds: what was planned counts.
-func TestAMapThatIsTooSmallIsNamedThoughItsTrialsFailed(t *testing.T) {
+func TestTooSmallMapIsNamedThoughItsTrialsFailed(t *testing.T) {
 	run := sized("lmdb", bytesOption("map_bytes", "10MiB"))
 	for _, trial := range resulttest.Trials(run, "elm") {
 		trial.State, trial.Error, trial.Phases = record.Failed, "the map is full", nil

@@ -6,7 +6,7 @@ import (
 	"assay/internal/evidence/record"
 )
 
-// detectStarved tells of arms some of whose threads had no turn.
+// detectStarved reports arms some of whose threads had no turn.
 func detectStarved(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		var evidence []finding.Evidence

@@ -83,7 +83,7 @@ func detectMissing(run *record.Run, _ []*facts.Table) []finding.Finding {
 			Directory: run.Directory}), evidence...)}
 }
 
-// detectIncomplete tells of files that are missing or damaged, but for those of trials: these are
+// detectIncomplete reports files that are missing or damaged, but for those of trials: these are
 // marked, see [detectFaults].
 func detectIncomplete(run *record.Run, _ []*facts.Table) []finding.Finding {
 	var evidence []finding.Evidence

@@ -43,8 +43,8 @@ func missing(o *record.Operation, share float64) {
 	o.OK -= o.Miss
 }
 
-// Of a store whose driver tells a delete of nothing from a delete, and one that does not, neither is accused:
-// what is said is that both ran out of records. A few that found nothing change no rate.
+// One driver reports a delete of nothing as a miss, another as a delete. Neither store is accused: the
+// finding says that both ran out of records. A few that found nothing change no rate.
 func TestRanOutOfRecords(t *testing.T) {
 	for share, want := range map[float64]int{0.97: 3, 0.06: 3, 0.04: 0} {
 		run := doingIn("delete", func(arm string, o *record.Operation) {
@@ -71,7 +71,7 @@ func TestRanOutOfRecords(t *testing.T) {
 }
 
 // A mix that puts as much as it deletes has its share of operations that find nothing, in every arm.
-func TestAMixThatPutsAgainRanOutOfNothing(t *testing.T) {
+func TestMixThatPutsAgainDoesNotRunOut(t *testing.T) {
 	run := doingIn("read", func(_ string, o *record.Operation) {
 		vain := o.OK / 5
 		o.Vain = &vain
@@ -175,7 +175,7 @@ func TestLessWorkHasNoRank(t *testing.T) {
 				missing(o, 0.3)
 			}
 		}, func(run *record.Run) { resulttest.PhaseNamedIn(run, "put").Mix["delete"] = 1 }, finding.WorkIncomparable, []string{"elm"}, finding.SeenMisses, detect.BecauseDeletes},
-		{"misses of what nobody loaded", "read", func(arm string, o *record.Operation) {
+		{"misses of records that were not loaded", "read", func(arm string, o *record.Operation) {
 			if arm == "elm" {
 				missing(o, 0.3)
 			}

@@ -60,7 +60,7 @@ type MayLose struct {
 	WorstNS *int64 `json:"worst_ns,omitempty"`
 }
 
-// million is how many operations costs are told of.
+// million is how many operations a cost is of.
 const million = 1e6
 
 // choiceOf judges a row that searched; nil: nothing is to be chosen.

@@ -109,7 +109,7 @@ func TestChoice_counts_on_what_one_run_more_finds(t *testing.T) {
 	}
 }
 
-func TestChoice_tells_bytes_written_over_the_whole_search(t *testing.T) {
+func TestChoice_reports_bytes_written_over_the_whole_search(t *testing.T) {
 	r := searchedRow(capacity.Found, 60_000, 50_000, 70_000)
 	for _, bytes := range []uint64{100e6, 300e6} {
 		p := &record.Phase{Operations: []record.Operation{{OK: 2e6}}}
@@ -121,7 +121,7 @@ func TestChoice_tells_bytes_written_over_the_whole_search(t *testing.T) {
 	}
 }
 
-func TestChoice_tells_what_cuts_have_shown(t *testing.T) {
+func TestChoice_reports_what_cuts_have_shown(t *testing.T) {
 	cut := func(p *record.Proof) *Row {
 		r := searchedRow(capacity.Found, 60_000, 50_000, 70_000)
 		r.Trials = []*Observation{{Trial: &record.Trial{Proof: p}, Phase: &record.Phase{}, Used: true}}

@@ -21,7 +21,7 @@ type TrialCourse struct {
 	Shape   series.Shape
 	// Connections is the most that the worker's process was seen to have to its store; nil: not counted.
 	Connections *float64
-	Network     *Network // nil: nothing was told of it
+	Network     *Network // nil: not measured
 
 	read func() []record.Sample
 }

@@ -65,7 +65,7 @@ func TestEffectsOfTasksAndMemory(t *testing.T) {
 			t.Errorf("%s: %+v", changeOf(e), e.Ratio)
 		}
 	}
-	if lines := tell.EffectLines(toldOf(effects)); len(lines) != 2 || lines[1].Params["significant"] != 1 {
+	if lines := tell.EffectLines(effectModels(effects)); len(lines) != 2 || lines[1].Params["significant"] != 1 {
 		t.Errorf("%+v", lines)
 	}
 }
@@ -94,7 +94,7 @@ func TestNoEffects(t *testing.T) {
 
 func changeOf(e facts.Effect) string { return (&model.Effect{Effect: e}).Change() }
 
-func toldOf(effects []facts.Effect) (told []model.Effect) {
+func effectModels(effects []facts.Effect) (told []model.Effect) {
 	for _, e := range effects {
 		told = append(told, model.Effect{Effect: e})
 	}

@@ -31,7 +31,7 @@ func openLoad(responses, late map[uint64]uint64, latestNS uint64) *record.Phase 
 		Operations: []record.Operation{{Name: "update", OK: operations, Service: h, Response: h}}}
 }
 
-func TestAPercentileIsRefusedWhereATenthOfItIsLateness(t *testing.T) {
+func TestPercentileWithATenthOfLatenessIsRefused(t *testing.T) {
 	const ms = 1_000_000
 	for _, c := range []struct {
 		name  string
@@ -54,7 +54,7 @@ func TestAPercentileIsRefusedWhereATenthOfItIsLateness(t *testing.T) {
 	}
 }
 
-func TestAPercentileIsRefusedWhereWhatNeverBeganCouldChangeIt(t *testing.T) {
+func TestPercentileThatUnstartedOperationsCouldChangeIsRefused(t *testing.T) {
 	const ms = 1_000_000
 	// A stall at the end: 1.1 ‰ of what was seen waited for half a second, and p99 stands well
 	// below.
@@ -82,7 +82,7 @@ func TestAPercentileIsRefusedWhereWhatNeverBeganCouldChangeIt(t *testing.T) {
 }
 
 // What began late and what never began is not counted by kind: whole phases say it.
-func TestAKindIsRefusedForWhatWholePhasesSay(t *testing.T) {
+func TestKindIsRefusedForFieldsOfWholePhases(t *testing.T) {
 	const ms = 1_000_000
 	mix := func(late map[uint64]uint64, change func(p *record.Phase)) *record.Phase {
 		p := openLoad(map[uint64]uint64{2 * ms: 95_000}, late, 0)
@@ -182,7 +182,7 @@ func TestRefusedPercentilesAreAFinding(t *testing.T) {
 
 // A percentile that holds the harness's delay is known to be at most what was measured; one that hangs on what
 // never began is not.
-func TestALatePercentileIsAnUpperBound(t *testing.T) {
+func TestLatePercentileIsAnUpperBound(t *testing.T) {
 	const ms = 1_000_000
 	late := openLoad(map[uint64]uint64{ms: 100_000}, map[uint64]uint64{ms / 2: 100_000}, 0)
 	l := facts.LatenciesOf(facts.Refuse(late), late)

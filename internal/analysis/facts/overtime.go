@@ -47,7 +47,7 @@ type Stretch struct {
 	// what comes after it: see Recovery. Median of its times and blocks; nil: not in most of them, or it is
 	// not told.
 	RecoveryS *float64 `json:"recovery_s,omitempty"`
-	Recovers  bool     `json:"recovers,omitempty"` // it is told
+	Recovers  bool     `json:"recovers,omitempty"` // RecoveryS is reported
 }
 
 // Band is what became of some rates that were asked for.
@@ -116,7 +116,7 @@ func (r *Row) overTime(work experiment.Phase) *OverTime {
 	}
 	all := &OverTime{Stretches: stretchesOf(trials, work.Segments), Moments: momentsOf(trials)}
 	if len(work.Staircase) > 0 {
-		return all // of closed load: nobody asked for a rate
+		return all // closed load: no rate was asked for
 	}
 	all.ByRate, all.Rises = bandsOf(trials), riseOf(trials)
 	for _, t := range trials {

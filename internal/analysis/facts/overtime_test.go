@@ -115,7 +115,7 @@ func stretchesOf(segments []trace.Segment) (all []stretch) {
 
 // A store that answers late only above a rate is found at that rate, up and down; one that does not
 // is not.
-func TestTheRateAboveWhichAStoreAnswersLate(t *testing.T) {
+func TestRateAboveWhichAnswersAreLate(t *testing.T) {
 	ramp := []trace.Segment{{Form: trace.FormRamp, From: 1000, To: 20_000, Duration: 10 * time.Second}}
 	slowAbove := func(limit float64) func(time.Duration, float64) time.Duration {
 		return func(_ time.Duration, rate float64) time.Duration {
@@ -185,7 +185,7 @@ func TestRecoveryFromABurst(t *testing.T) {
 	}
 }
 
-func TestABacklogThatIsNeverDrained(t *testing.T) {
+func TestUndrainedBacklog(t *testing.T) {
 	segments := []trace.Segment{{Form: trace.FormRamp, From: 1000, To: 15_000, Duration: 10 * time.Second}}
 	o, _ := overTime(t, segments, recordtest.Queue{Threads: 8, Service: constant(ms)})
 	// Above 8,000, from 5 s on, the rate is 1,400 a second larger each second: 17,500 are left.
@@ -199,7 +199,7 @@ func TestABacklogThatIsNeverDrained(t *testing.T) {
 }
 
 // What the experiment asked for is nothing that a store did.
-func TestAnOrderedChangeIsNoFinding(t *testing.T) {
+func TestOrderedChangeIsNoFinding(t *testing.T) {
 	segments := []trace.Segment{{Form: trace.FormStep, To: 5000, Duration: 30 * time.Second}, {Form: trace.FormStep,
 		To: 1000, Duration: 30 * time.Second}}
 	_, run := overTime(t, segments, recordtest.Queue{Threads: 8, Service: constant(50 * time.Microsecond)})

@@ -117,7 +117,7 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 		reason finding.Code
 	}{
 		{"one marked block", func(run *record.Run) { resulttest.MarkedBy(resulttest.Trials(run, "oak")[3], resulttest.LostRecords()) }, finding.MarkLost},
-		{"an error that nobody marked", func(run *record.Run) {
+		{"an error without a mark", func(run *record.Run) {
 			p := resulttest.PhaseOf(resulttest.Trials(run, "oak")[0], "put")
 			p.Operations[0].OK, p.Operations[0].Errors = p.Operations[0].OK-1, 1
 		}, finding.MarkFailed},
@@ -289,7 +289,7 @@ func TestTable_counts_only_what_ended_well(t *testing.T) {
 		t.Errorf("half of 100 k/s are errors, the rate is %v", elm.Rate.Value)
 	}
 	if r.Runs[0].Counts.Marked != 5 {
-		t.Errorf("%d trials count as marked, though nobody marked five with errors", r.Runs[0].Counts.Marked)
+		t.Errorf("%d trials count as marked, expected 5: those with errors", r.Runs[0].Counts.Marked)
 	}
 }
 

@@ -311,7 +311,7 @@ func TestAnalyze_of_anything(t *testing.T) {
 	}
 }
 
-// A change that is told by a kind is as large as the kind says, in the numbers beside it.
+// A change of a kind is as large as the kind says, in the numbers beside it.
 func TestAnalyze_kinds_and_numbers_agree(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 7))
 	told := 0

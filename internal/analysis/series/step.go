@@ -257,7 +257,7 @@ func (f *finder) changes(v view, l *levels) {
 			if f.slope(v, 0, n, &curve) {
 				return
 			}
-			break // it is told by its levels
+			break // its levels describe it
 		}
 		f.why, c.all = &Doubt{Code: TooErratic, Samples: n}, nil
 	case !tends && c.stepsWalk():

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An order is said to split as well exactly where the search over all stretches says so.
+// The fast search finds a split exactly where the search over all stretches does.
 func TestSplitSearch_agrees_with_all_stretches(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

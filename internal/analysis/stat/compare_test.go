@@ -52,9 +52,9 @@ func TestCompareOfOneArmIsStudentsInterval(t *testing.T) {
 	}
 }
 
-// TestALostTrialIsEstimatedAsByYates holds unbalanced fits to the missing-plot formula (Empire
+// TestLostTrialIsEstimatedAsByYates holds unbalanced fits to the missing-plot formula (Empire
 // Journal of Experimental Agriculture 1, 1933).
-func TestALostTrialIsEstimatedAsByYates(t *testing.T) {
+func TestLostTrialIsEstimatedAsByYates(t *testing.T) {
 	logs := [][]float64{{1, 2, 4}, {2, 2.5, 4.5}, {0, 1.5, 3}, {math.NaN(), 1, 3.5}}
 	var arm, block, all float64
 	for a := range logs {
@@ -310,9 +310,9 @@ func TestLookLevelIsPococks(t *testing.T) {
 	}
 }
 
-// TestThePriorIsRecovered draws variances from a known prior, many of them so that the moments are
+// TestPriorIsRecovered draws variances from a known prior, many of them so that the moments are
 // near.
-func TestThePriorIsRecovered(t *testing.T) {
+func TestPriorIsRecovered(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	chi := func(n float64) float64 { return distuv.ChiSquared{K: n}.Quantile(r.Float64()) / n }
 	variances, freedoms := make([]float64, 4000), make([]float64, 4000)

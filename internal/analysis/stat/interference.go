@@ -7,7 +7,7 @@ const (
 	besideSamplesMin = 3  // of the time in which it ran
 	sideSamplesMin   = 5  // before it, and after it
 	sideSamples      = 20 // of each side, at least, where there are so many
-	// effectMin is the smallest relative change that is told.
+	// effectMin is the smallest relative change that is reported.
 	effectMin = 0.05
 	// provisionalRho is the autocorrelation that is supposed where the samples are too few to tell,
 	// rhoMax the largest that is believed.

@@ -17,7 +17,7 @@ const (
 	Universal Law = "universal" // X(N) = λN / (1 + σ(N−1) + κN(N−1)): Gunther, Guerrilla Capacity Planning, 2007
 )
 
-// Bounds of what a law is told of.
+// Bounds within which a law is fitted.
 const (
 	scalingLevel     = 0.05 // of false statements: that a law does not explain the points, or of an interval
 	scalingNoiseMax  = 0.10 // relative, of one trial: louder points would be explained by anything
@@ -296,7 +296,7 @@ func (f scalingFit) told(sizes, means []float64, variance, freedom, noise, p flo
 	return out
 }
 
-// curvePoints is at how many sizes a law is told.
+// curvePoints is at how many sizes a law's curve is given.
 const curvePoints = 25
 
 // curveSizes are even between the smallest size and the largest.

@@ -7,7 +7,7 @@ import (
 )
 
 // An alarm never wakes anybody before the time, also where others sleep by alarms of their own.
-func TestAlarmsWakeNobodyBefore(t *testing.T) {
+func TestAlarmsAreNeverEarly(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -46,7 +46,7 @@ func TestSleepsAllocateNothing(t *testing.T) {
 }
 
 // Without a timer of the kernel it sleeps too.
-func TestAnAlarmWithoutATimerSleeps(t *testing.T) {
+func TestAlarmWithoutATimerSleeps(t *testing.T) {
 	a := Alarm{without: true}
 	began := time.Now()
 	a.Sleep(2 * time.Millisecond)

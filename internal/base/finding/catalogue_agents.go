@@ -1,6 +1,6 @@
 package finding
 
-// What is said of agents: machines that do a run's phases together.
+// Findings about agents: machines that do a run's phases together.
 const (
 	AgentStarts Code = "agent-starts"       // how far apart they began, and how well that is known
 	AgentRates  Code = "agent-rates"        // what each did

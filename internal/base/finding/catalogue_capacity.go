@@ -9,7 +9,7 @@ const (
 	CapacityClosed Code = "capacity-closed"
 	CapacityKnee   Code = "capacity-knee"
 	CapacitySteps  Code = "capacity-steps"
-	CapacityUnsaid Code = "capacity-unsaid"
+	CapacityCaveat Code = "capacity-unsaid"
 	OptionsTuned   Code = "options-tuned"
 	ChoiceMade     Code = "choice"
 	ChoiceCost     Code = "choice-cost"
@@ -60,9 +60,9 @@ var _ = register(
 		Also: []Parameters{CapacityStepsParams{Place: "capacity (D0)", Again: 1}, CapacityStepsParams{Place: "capacity (D0)", Outliers: 1}},
 		Says: `{{if .again}}Others took a part of the machine in {{plural .again "step" ""}} in {{.place}}: done again.{{if .outliers}} {{end}}{{end}}` +
 			`{{if .outliers}}{{plural .outliers "step" ""}}{{if not .again}} in {{.place}}{{end}} broke at rates at which later steps held: left out as outliers.{{end}}`},
-	Entry{Example: CapacityUnsaidParams{What: UnsaidShared, Place: "capacity (D0)", Stores: []string{"memcached", "redis"}},
-		Also: []Parameters{CapacityUnsaidParams{What: UnsaidOne, Place: "capacity (D0)", Operation: "read"},
-			CapacityUnsaidParams{What: UnsaidTuned, Place: "capacity (D0)", Stores: []string{"pebble"}, Beside: []string{"bbolt"}}},
+	Entry{Example: CapacityCaveatParams{What: CaveatShared, Place: "capacity (D0)", Stores: []string{"memcached", "redis"}},
+		Also: []Parameters{CapacityCaveatParams{What: CaveatOneOperation, Place: "capacity (D0)", Operation: "read"},
+			CapacityCaveatParams{What: CaveatTuned, Place: "capacity (D0)", Stores: []string{"pebble"}, Beside: []string{"bbolt"}}},
 		Says: `{{if eq .what "shared"}}The client shares the machine with {{list .stores}} in {{.place}}: with clients elsewhere, capacities may be higher.` +
 			`{{else if eq .what "one"}}{{.place}} measured {{.operation}} alone: it says nothing of a mix.` +
 			`{{else}}In {{.place}}, {{list .stores}} had changed options beside {{list .beside}} with defaults: a difference may be of the options.{{end}}`},
@@ -156,19 +156,19 @@ func (CapacityStepsParams) code() Code { return CapacitySteps }
 
 // What a capacity does not say.
 const (
-	UnsaidShared = "shared" // client and server share a machine
-	UnsaidOne    = "one"    // one operation is all that was measured
-	UnsaidTuned  = "tuned"  // an arm with changed options stands beside one with defaults
+	CaveatShared       = "shared" // client and server share a machine
+	CaveatOneOperation = "one"    // one operation is all that was measured
+	CaveatTuned        = "tuned"  // an arm with changed options stands beside one with defaults
 )
 
-// CapacityUnsaidParams say what a table's capacities do not say: What is one of the words above.
-type CapacityUnsaidParams struct {
+// CapacityCaveatParams say what a table's capacities do not say: What is one of the words above.
+type CapacityCaveatParams struct {
 	What, Place    string
 	Operation      string   `param:"omitempty"`
 	Stores, Beside []string `param:"omitempty"`
 }
 
-func (CapacityUnsaidParams) code() Code { return CapacityUnsaid }
+func (CapacityCaveatParams) code() Code { return CapacityCaveat }
 
 // OptionsTunedParams are of arms whose options were tuned, each with the workload, and of those beside them.
 type OptionsTunedParams struct{ Stores, Beside []string }

@@ -51,13 +51,13 @@ type ServerFaultParams struct {
 
 func (ServerFaultParams) code() Code { return ServerFault }
 
-// RecoveredParams tell how soon each store's rate was back after one fault.
+// RecoveredParams report how soon each store's rate was back after one fault.
 type RecoveredParams struct {
 	Place  string
 	Does   string
 	Node   int
 	Amount string   `param:"omitempty"` // how much was done: "20ms ± 5ms"
-	DownS  float64  // until it was started again, let go on, or connected; 0: not in the phase
+	DownS  float64  // until it was started again, resumed, or connected; 0: not in the phase
 	Back   []string // stores, with the time from the fault, the soonest first
 	Not    []string // stores whose rate was not back in most blocks
 	// Meanwhile has each store's rate while the fault lasted, as a share of that before, with its interval.
@@ -66,7 +66,7 @@ type RecoveredParams struct {
 
 func (RecoveredParams) code() Code { return Recovered }
 
-// SeenServerFaultParams tell what a fault did in one trial. RecoveryS counts from the fault.
+// SeenServerFaultParams report what a fault did in one trial. RecoveryS counts from the fault.
 type SeenServerFaultParams struct {
 	Does               string
 	Amount             string `param:"omitempty"`

@@ -886,7 +886,7 @@ type SeenFilesParams struct {
 
 func (SeenFilesParams) code() Code { return SeenFiles }
 
-// PlanUseParams are of what indexes do for a query, or why the store does not tell.
+// PlanUseParams are of what indexes do for a query, or why the store does not report.
 type PlanUseParams struct{ Use, Why string }
 
 func (PlanUseParams) code() Code { return "query-plan use" }

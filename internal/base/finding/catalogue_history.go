@@ -6,7 +6,7 @@ const (
 	MarkLostUpdates Code = "lost-updates history"     // conditional writes succeeded on a version that was gone
 	MarkAtomicLost  Code = "lost-updates overwritten" // acknowledged conditional writes are no ancestors of what is there
 	MarkVanished    Code = "lost-values history"      // reads found nothing after an acknowledged write
-	MarkGhosts      Code = "wrong-values history"     // reads returned a version that nobody had begun to write
+	MarkGhosts      Code = "wrong-values history"     // reads returned a version before its write began
 	MarkUnordered   Code = "not-linearizable history" // no order of the operations explains what was read
 
 	FaultUpdates Code = "lost-updates"

@@ -32,7 +32,7 @@ var _ = register(
 			`{{if .not}}{{if .back}}Not in most cases{{else}}response times did not come back in most cases{{end}}: {{list .not}}.{{end}}`},
 )
 
-// LatencyRisesParams tell a rate, in operations a second that were asked for, above which the 99th
+// LatencyRisesParams report a rate, in operations a second that were asked for, above which the 99th
 // percentile is much larger than below.
 type LatencyRisesParams struct {
 	At
@@ -41,7 +41,7 @@ type LatencyRisesParams struct {
 
 func (LatencyRisesParams) code() Code { return LatencyRises }
 
-// LoadRecoveryParams tell how long after a higher rate a store answered as before; nil: it did not in
+// LoadRecoveryParams report how long after a higher rate a store answered as before; nil: it did not in
 // most cases.
 type LoadRecoveryParams struct {
 	At
@@ -62,7 +62,7 @@ type BacklogLeftParams struct {
 
 func (BacklogLeftParams) code() Code { return BacklogLeft }
 
-// ByRateParams tell of each store of a table above which rate its 99th percentile rises, or that it does
+// ByRateParams report of each store of a table above which rate its 99th percentile rises, or that it does
 // not up to the most that was asked for.
 type ByRateParams struct {
 	Place string
@@ -73,7 +73,7 @@ type ByRateParams struct {
 
 func (ByRateParams) code() Code { return ByRate }
 
-// LoadRecoveredParams tell how soon after a higher rate each store of a table answered as before.
+// LoadRecoveredParams report how soon after a higher rate each store of a table answered as before.
 type LoadRecoveredParams struct {
 	Place string
 	Rate  float64

@@ -10,7 +10,7 @@ const (
 	RateOscillates  Code = "rate-oscillates"
 	RateDrops       Code = "rate-drops"            // stalls and dips
 	RateEndsLow     Code = "rate-ends-low"         // too late to tell a stall from a step
-	RateHalved      Code = "rate-declined halved"  // for good
+	RateHalved      Code = "rate-declined halved"  // and stayed there
 	RateUnknown     Code = "rate-unknown"          // too few, too empty or too noisy samples
 	RateUnknownIn   Code = "rate-unknown measured" // in so many measurements, too short or too noisy
 	SeenUnknown     Code = "rate-unknown seen"

@@ -31,7 +31,7 @@ var _ = register(
 		Remedy: `more threads, a lower speed, or closed: true`},
 )
 
-// ReplayedParams tell of all stores of a table, and all blocks, the worst. Shares are from 0 to 1. Asked
+// ReplayedParams report of all stores of a table, and all blocks, the worst. Shares are from 0 to 1. Asked
 // is the speed that was asked for, where it was not reached.
 type ReplayedParams struct {
 	Place          string
@@ -52,7 +52,7 @@ type ReplayedParams struct {
 
 func (ReplayedParams) code() Code { return Replayed }
 
-// ReplayDiffersParams tell of a store how many requests it was sent, and how fast.
+// ReplayDiffersParams report of a store how many requests it was sent, and how fast.
 type ReplayDiffersParams struct {
 	At
 	Sent, Recorded uint64

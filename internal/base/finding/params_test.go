@@ -20,8 +20,7 @@ func TestCatalogue_sentences_name_fields(t *testing.T) {
 	}
 }
 
-// Every parameter is in a sentence of some code that has it: what none says is data that nobody
-// reads.
+// Every parameter is in a sentence of some code that has it: any other would be unused data.
 func TestCatalogue_sentences_say_every_field(t *testing.T) {
 	said := map[string]bool{}
 	for _, e := range entries {

@@ -68,8 +68,8 @@ func pairs(word string) map[string]bool {
 }
 
 // editDistance counts insertions, deletions, replacements and swaps of neighbours (optimal string
-// alignment). Words that differ by more than two letters in length are three apart: nobody asks for
-// more.
+// alignment). Words that differ by more than two letters in length are three apart: callers need no
+// larger distance.
 func editDistance(a, b string) int {
 	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
 		return 3

@@ -115,8 +115,8 @@ func StatCached(path string, stat *unix.Stat_t) error {
 	return nil
 }
 
-// DetachedMount mounts a file system of a kind that needs no device where nobody else sees it, and returns
-// its root. Closing that takes it away, and so does the end of the process. It takes CAP_SYS_ADMIN.
+// DetachedMount mounts a file system of a kind that needs no device outside of every mount tree, and
+// returns its root. Closing that removes it, and so does the end of the process. Needs CAP_SYS_ADMIN.
 func DetachedMount(kind string) (*os.File, error) {
 	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The attacker opens the file by the path that a worker is told.
+// The attacker opens the file by the path that a worker gets.
 //
 // Fault (conductor): a worker truncates its trace or counters file
 // Assay: the files are sealed memory (F_SEAL_SHRINK, F_SEAL_GROW; the trace also F_SEAL_WRITE):

@@ -6,8 +6,8 @@ import (
 )
 
 // harmless are the options that change nothing in what a crash takes of written data: access times, rights,
-// who may use the rest of the space, how free space is found, and what ext4, XFS and btrfs do unless they
-// are told otherwise. Those that end in "=" have a value.
+// who may use the rest of the space, how free space is found, and the defaults of ext4, XFS and btrfs.
+// Those that end in "=" have a value.
 var harmless = []string{
 	"rw", "relatime", "noatime", "strictatime", "nodiratime", "nosuid", "nodev", "noexec", "seclabel", "discard", "nodiscard", "user_xattr",
 	"acl", "barrier", "barrier=1", "data=ordered", "delalloc", "errors=", "resuid=", "resgid=", "resv_strict", "stripe=", "noinit_itable", "nouuid", "size=", "nr_inodes=",

@@ -42,7 +42,7 @@ func leftBelow(t *testing.T, directory string) (paths []string) {
 	return paths
 }
 
-func TestNotesOfTheLivingAreNotLeft(t *testing.T) {
+func TestNotesOfRunningProcessesAreNotLeft(t *testing.T) {
 	directory := t.TempDir()
 	place, err := NewDirectory(directory, "test")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestNotesOfTheLivingAreNotLeft(t *testing.T) {
 	}
 }
 
-func TestNotesOfTheKilledAreLeft(t *testing.T) {
+func TestNotesOfKilledProcessesAreLeft(t *testing.T) {
 	directory := t.TempDir()
 	owner := exec.Command(os.Args[0], "as-owner", directory)
 	owner.Stderr = os.Stderr
@@ -91,7 +91,7 @@ func TestNotesOfTheKilledAreLeft(t *testing.T) {
 //
 // Fault (left): something of the user's is mounted in a store's directory
 // Assay: the directory is left as it is, and reported
-// With: run.TestAMountInTheDataIsLeftAlone
+// With: run.TestMountInTheDataIsNotRemoved
 func TestRemoveAllDoesNotEnterMounts(t *testing.T) {
 	for _, place := range []string{"below", "on it", "with a space"} {
 		t.Run(place, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestRemoveAllDoesNotEnterMounts(t *testing.T) {
 	}
 }
 
-func TestANoteWithoutTextIsNothing(t *testing.T) {
+func TestNoteWithoutTextIsNothing(t *testing.T) {
 	where, err := directory()
 	if err != nil {
 		t.Fatal(err)

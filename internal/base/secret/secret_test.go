@@ -42,7 +42,7 @@ func TestSecretsAreHidden(t *testing.T) {
 }
 
 // What is no secret stays, above all the hints that Assay itself gives.
-func TestHintsStayReadable(t *testing.T) {
+func TestHintsAreReadable(t *testing.T) {
 	for _, text := range []string{
 		"--nats nats://h:x: expected nats://HOST:PORT", "expected ssh://[USER@]HOST[:PORT]", "ssh://load@h1,ssh://h2",
 		"credentials_file: /etc/assay/login does not hold USER:PASSWORD (:PASSWORD where the server has no users)",

@@ -58,7 +58,7 @@ func TestPossibleHistoriesAreNeverFlagged(t *testing.T) {
 		if err != nil || short.Lost+short.Stale+short.Wrong+short.Errors != 0 {
 			t.Fatalf("with values that tell no version, a store that did nothing wrong was flagged: %+v, %v", short, err)
 		}
-		for i, index := range indexes { // what is told of such values holds for whichever write the value was of
+		for i, index := range indexes { // the judgement of such values holds for whichever write the value was of
 			if observed[i] != counters.ObservedShort || Expect(w.phases, indexes).Judge(i,
 				counters.ObservedShort) != Right {
 				continue
@@ -149,7 +149,7 @@ func putMayHaveFailedLast(events []event) bool {
 // Assay: neither right nor lost; the first screen says how many. What it acknowledged and then
 // dropped is lost
 // With: record.TestVerified
-func TestAFailedWriteMayDropTheRecord(t *testing.T) {
+func TestFailedWriteMayDropTheRecord(t *testing.T) {
 	file, err := trace.Generate(trace.Spec{Records: 2, Fresh: 2, Threads: 1,
 		Order: trace.Order{Distribution: trace.Sequential},
 		Sizes: []trace.Size{{Bytes: 100, Weight: 1}}, Mix: []trace.Share{{Operation: trace.Update, Weight: 1}},

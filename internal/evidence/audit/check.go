@@ -14,7 +14,7 @@ const (
 	Right  Judgement = iota // what the key may hold, and nothing known speaks against it
 	Lost                    // absent, though a write was acknowledged and no delete could have come after it
 	Stale                   // an older value than any that the last acknowledged changes allow
-	Wrong                   // a value that nobody wrote there
+	Wrong                   // a value that was never written there
 	Errors                  // the read failed
 	// the value does not tell its version and could be of several, or operations in doubt forbid a
 	// judgement
@@ -235,7 +235,7 @@ func decisive(histories []history) int {
 
 func (x *Expectation) judgeAbsence(histories []history) Judgement {
 	last := decisive(histories)
-	absent := last < 0 // nobody ever stored it for certain
+	absent := last < 0 // no write of it is certain
 	judgement := Lost
 	for _, h := range histories {
 		if h.phase == last && h.certain > 0 && h.certainDelete {

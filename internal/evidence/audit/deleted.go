@@ -62,5 +62,5 @@ func (x *Expectation) answersTo(p *Phase, query int) *answers.Answers {
 // it can be there at all.
 func (x *Expectation) MustBeThere(i int) bool { return x.judgeAbsence(x.histories[i]) == Lost }
 
-// MayBeThere is told with MustBeThere.
+// MayBeThere reports whether a record may be there: see MustBeThere.
 func (x *Expectation) MayBeThere(i int) bool { return mayExist(x.histories[i]) }

@@ -104,7 +104,7 @@ func TestDeletesByQuery(t *testing.T) {
 	})
 }
 
-// do does one operation to a store that does what it is told.
+// do does one operation to a correct store.
 func do(e trace.Entry, version uint64, shapes []*keyval.QueryShape, there, last map[uint64]uint64) {
 	switch e.Operation() {
 	case trace.Upsert:

@@ -81,7 +81,7 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 const endless = 1 << 40
 
 // Unheard says that threads may have gone on after the counters of them that were read: they began at
-// most what their trace has, and acknowledged at least what they told. What lies between may have been
+// most what their trace has, and acknowledged at least what they reported. What lies between may have been
 // done or not.
 func (p *Phase) Unheard(threads []bool) {
 	p.begunMost = slices.Clone(p.Attempted)

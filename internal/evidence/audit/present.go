@@ -12,7 +12,7 @@ const presentSpanMax = 1 << 27
 
 // PresentBelow returns an index below which each record is certainly there after the phases: it was
 // loaded, inserted or upserted, that was acknowledged without doubt, and no delete was tried on it
-// since. A record above the first gap counts for nothing: what a worker is told is one bound.
+// since. A record above the first gap counts for nothing: a worker gets one bound.
 // Threads that insert take turns with indexes, so that of several at different speeds the bound is
 // that of the slowest.
 func PresentBelow(phases []Phase) (below uint64) {

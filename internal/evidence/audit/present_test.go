@@ -17,7 +17,7 @@ func TestEveryRecordBelowTheBoundIsThere(t *testing.T) {
 		below := PresentBelow(w.phases)
 		for index := range below {
 			if word, there := w.truth[index]; !there || word == counters.ObservedMiss {
-				t.Fatalf("record %d is not there, but each below %d is said to be", index, below)
+				t.Fatalf("record %d is not there, but PresentBelow returned %d", index, below)
 			}
 		}
 		if below > 0 {
@@ -29,7 +29,7 @@ func TestEveryRecordBelowTheBoundIsThere(t *testing.T) {
 	}
 }
 
-func TestTheBoundGoesUpWithInsertsAndDownWithDeletes(t *testing.T) {
+func TestBoundGoesUpWithInsertsAndDownWithDeletes(t *testing.T) {
 	one := func(o trace.Operation, index, stride uint64, grows bool) *trace.File {
 		return &trace.File{Groups: 1, Operations: []trace.Operation{o},
 			Threads: []trace.Thread{{Entries: []trace.Entry{trace.MakeEntry(o, index, 0, grows)}, Stride: stride}}}
@@ -60,7 +60,7 @@ func TestTheBoundGoesUpWithInsertsAndDownWithDeletes(t *testing.T) {
 		{"two threads, one of them slower", []Phase{load, two}, 100 + 2*7 + 1},
 		{"upserts without a load", []Phase{upserts}, 70},
 		{"a delete of record 40, once", []Phase{load, phase(4, one(trace.Delete, 40, 0, false), 3, 0)}, 40},
-		{"a delete that nobody tried", []Phase{load, phase(4, one(trace.Delete, 40, 0, false), 0, 0)}, 100},
+		{"a delete that was not tried", []Phase{load, phase(4, one(trace.Delete, 40, 0, false), 0, 0)}, 100},
 		{"a delete of an inserted record", []Phase{load, inserts, phase(4, one(trace.Delete, 140, 0, false), 1, 0)}, 140},
 		{"deleted, and put again", []Phase{load, phase(4, one(trace.Delete, 40, 0, false), 1, 0), upserts}, 70},
 	} {

@@ -19,7 +19,7 @@ func (w *world) hide(t *rapid.T) (unheard []bool) {
 			continue
 		}
 		last := rapid.Uint64Range(0, p.Acknowledged[i]).Draw(t, "last heard")
-		for entries := &p.Trace.Threads[i]; last > 0 && last < p.Acknowledged[i]; last-- { // no batch is told in part
+		for entries := &p.Trace.Threads[i]; last > 0 && last < p.Acknowledged[i]; last-- { // no batch is acknowledged in part
 			if e, _ := entries.EntryAt(last); !e.IsMember() {
 				break
 			}
@@ -35,8 +35,8 @@ func (w *world) hide(t *rapid.T) (unheard []bool) {
 // Fault (agents): what an agent did last was not heard, as it or its worker was lost
 // Assay: the trial says to when its counts go, and how many operations it did at least and at
 // most; it accuses no store, and runs again
-// With: audit.TestHeardWritesAreOwed, run.TestAWorkerOfAnAgentThatIsKilled,
-// run.TestAnAgentThatIsCutOff
+// With: audit.TestWritesOfTheLastCountersMustBeFound, run.TestWorkerOfAnAgentThatIsKilled,
+// run.TestAgentThatIsCutOff
 func TestUnheardWritesAccuseNoStore(t *testing.T) {
 	falsely := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {
@@ -68,7 +68,7 @@ func TestUnheardWritesAccuseNoStore(t *testing.T) {
 }
 
 // What was acknowledged before the last counters is owed anyway.
-func TestHeardWritesAreOwed(t *testing.T) {
+func TestWritesOfTheLastCountersMustBeFound(t *testing.T) {
 	owed := uint64(0)
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, false)

@@ -39,7 +39,7 @@ func TestCopiesOfThreadsAreExact(t *testing.T) {
 }
 
 // A copy without histograms has all else.
-func TestACopyWithoutHistograms(t *testing.T) {
+func TestCopyWithoutHistograms(t *testing.T) {
 	tr := traceOf(1, readAndUpdate, trace.FlagDue)
 	of, into := inMemory(tr), inMemory(tr)
 	for i := range of.threadBytes / 8 {

@@ -211,8 +211,8 @@ func CreateIn(file *os.File, t *trace.File, processes int) (*File, error) {
 // Share is the part of a trace's threads that one of several processes does.
 type Share struct{ Process, First, Count int }
 
-// CreateShareIn is CreateIn, but memory is had for a share alone: the other threads are on other
-// machines, and nobody touches their counters here.
+// CreateShareIn is CreateIn, but takes memory for a share alone: the other threads are on other
+// machines, and their counters here are not touched.
 func CreateShareIn(file *os.File, t *trace.File, processes int, s Share) (*File, error) {
 	return createParts(file, t, processes, shareOf(t, processes, s)...)
 }

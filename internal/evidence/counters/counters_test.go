@@ -241,7 +241,7 @@ func TestMessages(t *testing.T) {
 			}
 		}
 		if sum != total {
-			r.Fatalf("%d messages are told of, %d were counted", sum, total)
+			r.Fatalf("%d messages in all, %d were counted", sum, total)
 		}
 	})
 }
@@ -259,7 +259,7 @@ func TestMessagesAreCutAtACharacterAndValid(t *testing.T) {
 	}
 }
 
-func TestEqualTextsOfDifferentOutcomesStayApart(t *testing.T) {
+func TestEqualTextsOfDifferentOutcomesAreNotMerged(t *testing.T) {
 	f := inMemory(traceOf(1, readAndUpdate, 0))
 	f.CountMessage(0, trace.Read, Wrong, "same")
 	f.CountMessage(0, trace.Read, Error, "same")
@@ -411,7 +411,7 @@ func FuzzAdopt(f *testing.F) {
 
 // Counters of a share have the size of all threads' and the memory of its own: what it counts is read
 // where the whole file has it.
-func TestASharesCountersTakeNoMoreMemoryThanItsThreads(t *testing.T) {
+func TestCountersOfAShareTakeTheMemoryOfItsThreads(t *testing.T) {
 	file := traceOf(400, []trace.Operation{trace.Read, trace.Update}, 0)
 	share := Share{Process: 37, First: 370, Count: 10}
 	shared, err := memfile.Create("share")

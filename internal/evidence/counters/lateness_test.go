@@ -15,7 +15,7 @@ func TestLatenessGoesToTheWordOfTheContract(t *testing.T) {
 	}
 }
 
-func TestAWordHoldsWhatItsBoundsSay(t *testing.T) {
+func TestWordsHoldTheirBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.Uint64().Draw(t, "ns")
 		word := LatenessWord(ns)

@@ -201,7 +201,7 @@ func (l *Lives) Of(index uint64) Life {
 // killed while it held the lock.
 const lifePatience = 1 << 20
 
-// lock returns the record with its state, of which nobody else changes anything until it is stored
+// lock returns the record with its state, of which no other thread changes anything until it is stored
 // without the lock.
 func (l *Lives) lock(index uint64) (r *Life, state uint64) {
 	r = &l.records[index]

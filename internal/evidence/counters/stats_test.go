@@ -10,7 +10,7 @@ import (
 
 // The store's own counters stand in the header: they change neither the file's size nor what a
 // worker that knows nothing of them sees.
-func TestStatsStandInTheHeader(t *testing.T) {
+func TestStatsAreInTheHeader(t *testing.T) {
 	operations := &trace.File{Operations: []trace.Operation{trace.Read},
 		Threads: []trace.Thread{{Entries: []trace.Entry{trace.MakeEntry(trace.Read, 0, 0, false)}}}}
 	name := filepath.Join(t.TempDir(), "counters")

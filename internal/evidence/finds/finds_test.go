@@ -137,7 +137,7 @@ func TestHonestStoresAreNeverAccused(t *testing.T) {
 }
 
 // Beside inserts, a scan that leaves out a record which was loaded is found each time.
-func TestScansThatSkipAreFound(t *testing.T) {
+func TestSkippingScansAreFound(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := simulate(t, []trace.Operation{trace.Insert}, true)

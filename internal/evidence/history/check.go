@@ -145,7 +145,7 @@ func Check(h *audit.History) *Consistency {
 		switch {
 		case !decided:
 			c.Undecided++
-		case !explained && !told: // otherwise it is told already
+		case !explained && !told: // otherwise it is reported already
 			c.Unordered++
 		}
 	}

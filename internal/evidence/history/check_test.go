@@ -167,7 +167,7 @@ func TestLyingStoresAreFound(t *testing.T) {
 
 // The records of a thread end where its room does. What it writes, adds and deletes after that is read
 // by others, and no store is accused for it; what is broken before that is found.
-func TestDroppedRecordsAccuseNobody(t *testing.T) {
+func TestDroppedRecordsAccuseNoStore(t *testing.T) {
 	const runs = 2_000
 	for name, c := range map[string]struct {
 		make  func() store
@@ -336,7 +336,7 @@ func check(events ...audit.HistoryEvent) *Consistency {
 // order that nothing explains
 // Assay: grave, no rank: `lost-updates`, `wrong-values`, `not-linearizable` (`history`). Each lost
 // swap is counted once, as overwritten or as gone
-// With: history.TestZonesAgreeWithEveryOrder, run.TestSwapsThatAreNotDoneAreMarkedOnce
+// With: history.TestZonesAgreeWithEveryOrder, run.TestUndoneSwapsAreMarkedOnce
 //
 // Fault (values): a write that failed or timed out is read later
 // Assay: findings `unknown-outcome` (`failed-read`), `unknown-outcome` (`came-later`); the rank
@@ -389,7 +389,7 @@ func TestCoverage(t *testing.T) {
 	if c.Covered < c.Writes/3 || c.Covered > c.Writes {
 		t.Errorf("%d of %d writes are covered", c.Covered, c.Writes)
 	}
-	// Drops are found as often as is said.
+	// Drops are found with the stated probability.
 	const share, runs = 0.002, 1_000
 	found, said := 0, 0.0
 	for seed := range uint64(runs) {

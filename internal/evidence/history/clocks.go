@@ -196,7 +196,7 @@ func (k *key) forEveryone() *key {
 	return k.onOneClock(all)
 }
 
-// forEachClock returns a key for each clock: its operations as it told them, and of those of others
+// forEachClock returns a key for each clock: its operations as it reported them, and of those of others
 // the writes that its reads returned, and deletes. Where all operations have an order, so have these:
 // writes that nothing read can be left out of it.
 func (k *key) forEachClock() (keys []*key) {

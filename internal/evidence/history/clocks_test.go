@@ -117,7 +117,7 @@ func TestEachClocksOrderIsKept(t *testing.T) {
 //
 // Fault (agents): a read is stale, or nothing, by less than the error between agents' clocks
 // Assay: found where one agent saw both, since its operations keep their order; not across agents
-// With: history.TestEachClocksOrderIsKept, run.TestAStaleReadWithinAnAgent
+// With: history.TestEachClocksOrderIsKept, run.TestStaleReadWithinAnAgent
 func TestKindsOfTwoClocks(t *testing.T) {
 	const none = audit.NothingRead
 	v := func(sequence uint64) uint64 { return keyval.Version(phase, 0, sequence) }

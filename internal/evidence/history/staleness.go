@@ -14,7 +14,7 @@ type Staleness struct {
 	// read began.
 	LateNS *histogram.Histogram `json:"late_ns,omitempty"`
 	// Of all reads before which a write of the phase had been acknowledged, by the time from the newest such
-	// write to their answer, the youngest first. They are told where one clock told all times.
+	// write to their answer, the youngest first. They are reported where one clock gave all times.
 	Ages []Age `json:"ages,omitempty"`
 }
 

@@ -39,7 +39,7 @@ func follower(writes int, lateUS int64, agesUS ...int64) *audit.History {
 // Fault (values): a replica shows writes 3 ms late; one that shows them at once beside it
 // Assay: `staleness` of the phase: reads that came sooner are old and later ones are not, with the time after
 // which 99 % of the reads were current; the other's reads are all current
-func TestStalenessIsWhatAReplicaIsLate(t *testing.T) {
+func TestStalenessIsTheReplicasLag(t *testing.T) {
 	t.Parallel()
 	reads := []int64{500, 1500, 2500, 4000, 30_000}
 	c := Check(follower(200, 3000, reads...))
@@ -74,7 +74,7 @@ func TestStalenessIsWhatAReplicaIsLate(t *testing.T) {
 	}
 }
 
-func TestWhatIsNeverCurrentIsNotTold(t *testing.T) {
+func TestStalenessWithoutCurrentReadsIsNotReported(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*Staleness{
 		"nothing":          nil,

@@ -129,7 +129,7 @@ func TestCoresOfCPUs(t *testing.T) {
 }
 
 // What a slow reading took widens the bounds, and so do a server's processes.
-func TestBoundsGrowWithWhatIsNotKnown(t *testing.T) {
+func TestBoundsGrowWithUncertainty(t *testing.T) {
 	of := func(cut int, took float64) *Bounds {
 		return foreignBounds(&machineTime{cpus: 4, parts: 1, cut: cut, took: took}, &machineTime{cpus: 4, parts: 1,
 			cut: cut, took: took, busy: 0.4, idle: 0.4}, 0.2, 0.004)
@@ -156,9 +156,9 @@ func TestNoBoundsWhereCPUsChange(t *testing.T) {
 	}
 }
 
-// TestBoundsHoldTheTruth lets a machine go on in stretches, counts as the kernel does, and asks
+// TestBoundsContainTheTrueValue lets a machine go on in stretches, counts as the kernel does, and asks
 // whether what others really used lies within.
-func TestBoundsHoldTheTruth(t *testing.T) {
+func TestBoundsContainTheTrueValue(t *testing.T) {
 	const idle, worker, conductor, others = 0, 1, 2, 3
 	rapid.Check(t, func(t *rapid.T) {
 		cpus := rapid.IntRange(1, 8).Draw(t, "cpus")

@@ -112,7 +112,7 @@ var Catalogue = []Series{
 	{"limit.hits", "1/s", Rate, "times that the limit was hit and room had to be made within it", "cgroup memory"},
 }
 
-// SeriesOf finds a series by its name. One of several servers is said in its meaning.
+// SeriesOf finds a series by its name. For a series of one server of several, its meaning says so.
 func SeriesOf(name string) (Series, bool) {
 	number, in := ServerNumber(name)
 	i, known := catalogued[in]

@@ -83,7 +83,7 @@ func (t *telemetry) readConnections(v values, pids []int) {
 }
 
 // Connections returns how many connections to its servers the worker's processes have now. It is
-// not known where nothing is watched, or where the kernel does not tell.
+// not known where nothing is watched, or where the kernel does not report.
 func (s *Sampler) Connections() (n int, known bool) {
 	c := &s.telemetry.connections
 	if !c.watched() || s.telemetry.why[WorkerConnections] != "" || s.procError != nil {

@@ -47,7 +47,7 @@ func (h hierarchy) used(version string, seconds, held float64) {
 		fmt.Sprintf("usage_usec %.0f\nnr_throttled 5\nthrottled_usec %.0f\n", seconds*1e6, held*1e6))
 }
 
-func TestAContainersCgroup(t *testing.T) {
+func TestContainersCgroup(t *testing.T) {
 	for version, h := range containerMachines(t) {
 		h.used(version, 10, 1)
 		s := h.sampler()
@@ -78,7 +78,7 @@ func TestAContainersCgroup(t *testing.T) {
 }
 
 // A container that shares Assay's cgroup has no figures of its own, and Assay's are not taken for them.
-func TestAContainerInAssaysCgroupHasNoFigures(t *testing.T) {
+func TestContainerInAssaysCgroupHasNoFigures(t *testing.T) {
 	for version, h := range containerMachines(t) {
 		h.used(version, 10, 1)
 		h.write(strconv.Itoa(os.Getpid())+"/cgroup", readString(filepath.Join(h.proc, "77/cgroup")))
@@ -92,7 +92,7 @@ func TestAContainerInAssaysCgroupHasNoFigures(t *testing.T) {
 }
 
 // Under a trial's memory limit, the memory is that limit's to tell.
-func TestAContainerUnderATrialsLimit(t *testing.T) {
+func TestContainerUnderATrialsLimit(t *testing.T) {
 	for version, h := range containerMachines(t) {
 		h.used(version, 10, 1)
 		limit := "assay-77-1700000000000000000"

@@ -32,7 +32,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-func TestSealOfWhatCannotBeSeen(t *testing.T) {
+func TestSealOfAMissingDirectory(t *testing.T) {
 	e := Seal(filepath.Join(t.TempDir(), "nowhere"), nil)
 	if e.Filesystem != "" || e.Mount != "" || e.Device != "" || e.SyncMicros != 0 {
 		t.Errorf("a directory that is not there has %+v", e)

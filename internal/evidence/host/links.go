@@ -19,10 +19,10 @@ type link struct {
 	received, sent               uint64 // bytes
 	receivedPackets, sentPackets uint64
 	dropped                      uint64  // packets, of both directions
-	bytesPerS                    float64 // its speed; 0: it does not tell it, as virtual ones
+	bytesPerS                    float64 // its speed; 0: it does not report it, as virtual ones
 }
 
-// ReadLinks reads the interfaces; there are none where the kernel does not tell of them.
+// ReadLinks reads the interfaces; there are none where the kernel does not report them.
 func ReadLinks() Links { return readLinks(kernelRoots) }
 
 func readLinks(r roots) Links {

@@ -40,6 +40,6 @@ func TestLinks(t *testing.T) {
 		t.Errorf("a counter that fell is no measurement: %v, %v", busy, bytesPerS)
 	}
 	if busy, bytesPerS := readLinks(roots{t.TempDir(), t.TempDir()}).Since(before, 1); busy != nil || bytesPerS != nil {
-		t.Errorf("nothing is told of no interface: %v, %v", busy, bytesPerS)
+		t.Errorf("without an interface: %v, %v", busy, bytesPerS)
 	}
 }

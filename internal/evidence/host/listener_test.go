@@ -31,7 +31,7 @@ func TestListeners(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := Listeners([]string{endpoint}); len(got) > 0 {
-			t.Errorf("nobody listens at %s any more: got processes %v", endpoint, got)
+			t.Errorf("no process listens at %s any more: got %v", endpoint, got)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestListensAt_tells_tcp_and_udp_sockets_of_the_processes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer packets.Close()
-		connection, err := net.Dial("tcp", listener.Addr().String()) // waits for nobody
+		connection, err := net.Dial("tcp", listener.Addr().String()) // does not wait for accept
 		if err != nil {
 			t.Fatal(err)
 		}

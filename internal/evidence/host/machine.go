@@ -12,8 +12,8 @@ import (
 	"assay/internal/base/format"
 )
 
-// machineOf reads how the machine is set up, in words, by what it is called: what is known to change
-// figures, and stays the same while nobody changes it. What can't be had is left out.
+// machineOf reads the settings of the machine that are known to change figures, in words, by their
+// names. What can't be read is left out.
 func machineOf(r roots, directory string, pid int) map[string]string {
 	all := map[string]string{}
 	note := func(what, is string) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What the kernel's files say is told in words; what is not there is left out, and not guessed.
+// The kernel's files are described in words; what is not there is left out, and not guessed.
 func TestMachineIsReadOfTheKernelsFiles(t *testing.T) {
 	for name, c := range map[string]struct{ files, want map[string]string }{
 		"a server": {
@@ -31,7 +31,7 @@ func TestMachineIsReadOfTheKernelsFiles(t *testing.T) {
 			},
 			map[string]string{"SMT": "off", "turbo": "on", "mitigations": "on", "hypervisor": "QEMU Standard PC", "CPU limit": "none"},
 		},
-		"nothing is told": {nil, map[string]string{"CPU limit": "none"}},
+		"no file": {nil, map[string]string{"CPU limit": "none"}},
 	} {
 		root := t.TempDir()
 		for path, text := range c.files {
@@ -50,7 +50,7 @@ func TestMachineIsReadOfTheKernelsFiles(t *testing.T) {
 	}
 }
 
-// The disk of this machine, if the directory has one, is told as the kernel tells it.
+// The disk of this machine, if the directory has one, is described as the kernel describes it.
 func TestMachineHere(t *testing.T) {
 	got := machineOf(kernelRoots, t.TempDir(), os.Getpid())
 	disk := deviceOf(kernelRoots, t.TempDir()).disk

@@ -90,7 +90,7 @@ func (g *MemoryGroup) Use() MemoryUse {
 	return MemoryUse{PeakBytes: c.peak, Hits: c.hits, Kills: c.kills}
 }
 
-// memoryCounts are the figures of a group. A nil pointer: the kernel does not tell.
+// memoryCounts are the figures of a group. A nil pointer: the kernel does not report.
 type memoryCounts struct{ used, peak, cache, hits, kills *uint64 }
 
 func (g *MemoryGroup) counts() memoryCounts {

@@ -70,7 +70,7 @@ func TestDroppedPagesAreGone(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatIsNotThereHasNoPages(t *testing.T) {
+func TestDirectoryThatIsNotThereHasNoPages(t *testing.T) {
 	if got, err := DropPages(filepath.Join(t.TempDir(), "gone")); err != nil || got != (PageCache{}) {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -31,7 +31,7 @@ func ProcessAlive(pid int) bool {
 }
 
 // ProcessStart returns when a process began, in clock ticks since boot. A number with its start
-// names a process for good; a number alone is given again.
+// names one process; a number alone is reused.
 func ProcessStart(pid int) (uint64, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {

@@ -136,7 +136,7 @@ func (c *child) work() bool {
 func TestProcessAlive(t *testing.T) {
 	c := start(t, "compute 1")
 	if !ProcessAlive(c.Process.Pid) || !ProcessAlive(os.Getpid()) || !ProcessAlive(1) {
-		t.Error("a process that runs is said not to")
+		t.Error("a running process is reported as ended")
 	}
 	begun, err := ProcessStart(c.Process.Pid)
 	if err != nil || begun == 0 {
@@ -145,12 +145,12 @@ func TestProcessAlive(t *testing.T) {
 	c.Process.Kill()
 	for deadline := time.Now().Add(10 * time.Second); ProcessAlive(c.Process.Pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("a zombie is said to be alive")
+			t.Fatal("a zombie is reported as alive")
 		}
 	}
 	c.Wait()
 	if ProcessAlive(c.Process.Pid) || ProcessAlive(0) || ProcessAlive(-1) {
-		t.Error("a process that has ended is said to run")
+		t.Error("a process that has ended is reported as alive")
 	}
 	if _, err := ProcessStart(c.Process.Pid); err == nil {
 		t.Error("a process that has ended has a start")
@@ -247,7 +247,7 @@ func TestNotMeasured(t *testing.T) {
 	}
 }
 
-func TestCostlyWalksAreRare(t *testing.T) {
+func TestCostlyWalksAreMadeSeldom(t *testing.T) {
 	s := NewSampler(t.TempDir(), os.Getpid())
 	for range 2 {
 		if s.Sample().DiskBytes == nil && s.walkCost <= walkCheap {

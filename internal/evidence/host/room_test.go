@@ -168,8 +168,8 @@ func TestRoomLimitsCPUTime(t *testing.T) {
 	}
 }
 
-// Writes come no faster than the disk is said to do them: of each second's share, a slice of 100 ms may be
-// given at once.
+// Writes come no faster than the given limit: of each second's share, a slice of 100 ms may be given at
+// once.
 func TestRoomLimitsTheDisk(t *testing.T) {
 	const writes, iops = 30, 30
 	file := filepath.Join(t.TempDir(), "file")

@@ -58,7 +58,7 @@ type tcpSocket struct {
 	local, remote netip.AddrPort
 	inode         uint32
 
-	asked       bool // whether the kernel told the following
+	asked       bool // whether the kernel reported the following
 	rttMicros   uint32
 	retransmits uint32 // segments that were sent again since it was opened
 }

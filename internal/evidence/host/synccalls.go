@@ -43,7 +43,7 @@ var syncEvents = map[int64][]string{
 const syncThreadsMax = 1000
 
 // NewSyncCalls watches processes that sync the file systems of some paths. They should be idle: a
-// thread that another one starts meanwhile may count twice, which accuses nobody.
+// thread that another one starts meanwhile may count twice, which accuses no store.
 func NewSyncCalls(pids []int, paths ...string) (c *SyncCalls, err error) {
 	var events []uint64
 	for _, path := range paths {

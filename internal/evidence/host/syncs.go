@@ -56,7 +56,7 @@ func newSyncCounter(r roots, directory string) (*SyncCounter, error) {
 }
 
 // untriedSyncCounter counts writes as well wherever they may do without a flush. What the kernel does
-// not tell of a queue counts as the case that accuses nobody.
+// not report of a queue counts as the case that accuses no store.
 func untriedSyncCounter(r roots, disk string) (*SyncCounter, error) {
 	stats, err := blockdevice.NewFS(r.proc, r.sys)
 	if err != nil {

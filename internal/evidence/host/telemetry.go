@@ -139,7 +139,7 @@ func (s *Sampler) BeginResources(u Usage) {
 // u (worker.cpu, worker.rss, worker.read, worker.write, data.bytes, machine.steal,
 // machine.foreign). u is the reading of [Sampler.Sample] just before. Cheap series are read at each
 // call, the others about once a second, and costly ones as seldom as keeps them below 0.2 % of a
-// CPU each. What is not read in a call is absent, and so is what the machine does not tell.
+// CPU each. What is not read in a call is absent, and so is what the machine does not report.
 func (s *Sampler) Resources(u Usage) map[string]float64 {
 	t := &s.telemetry
 	v := values{t, u.At, map[string]float64{}}

@@ -195,7 +195,7 @@ func TestStackedDevicesCountNoFlushes(t *testing.T) {
 }
 
 // A counter that fell, a time without operations and a first reading give no value.
-func TestNoRateFromNothing(t *testing.T) {
+func TestFirstReadingHasNoRates(t *testing.T) {
 	m := newMachine(t)
 	s := m.sampler()
 	first := s.Sample()
@@ -262,7 +262,7 @@ func TestFrequentReadingIsThinnedOut(t *testing.T) {
 	}
 }
 
-func TestACostlyReadingWaitsLonger(t *testing.T) {
+func TestCostlyReadingIsMadeLessOften(t *testing.T) {
 	var s schedule
 	now := time.Now()
 	s.due(now, func() {
@@ -276,7 +276,7 @@ func TestACostlyReadingWaitsLonger(t *testing.T) {
 }
 
 // On a busy machine a cheap reading lasts long. It is still made in each phase.
-func TestAReadingThatWaitedIsMadeAgain(t *testing.T) {
+func TestReadingThatWaitedIsMadeAgain(t *testing.T) {
 	var s schedule
 	now := time.Now()
 	s.due(now, func() { time.Sleep(20 * time.Millisecond) })
@@ -366,7 +366,7 @@ func BenchmarkResources(b *testing.B) {
 	}
 }
 
-// The kernel's files of a network, twice: what came between is told by the second.
+// The kernel's files of a network are read twice: the second reading gives the difference.
 func TestNetworkSeries(t *testing.T) {
 	m := newMachine(t)
 	at := func(n int) {
@@ -400,7 +400,7 @@ func TestNetworkSeries(t *testing.T) {
 }
 
 // A connection of this test's own tells of its path, and loopback is the way to it.
-func TestConnectionsTellOfTheirPath(t *testing.T) {
+func TestConnectionsReportTheirPath(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

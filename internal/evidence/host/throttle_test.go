@@ -82,7 +82,7 @@ func TestQuotaOfTheWorkersCgroups(t *testing.T) {
 	}
 }
 
-// Where no file tells, it is said and is not zero.
+// Without a file of it the quota is reported as not measured, and not as zero.
 func TestQuotaThatCannotBeSeen(t *testing.T) {
 	for what, change := range map[string]func(h hierarchy){
 		"not mounted":          func(h hierarchy) { h.write("self/mountinfo", "") },

@@ -35,7 +35,7 @@ func socketFiles(endpoints []string) (files []socketFile) {
 		}
 		var at unix.Stat_t
 		if unix.Stat(endpoint, &at) == nil {
-			// The kernel tells the low half of the inode, and the device as it has it itself.
+			// The kernel reports the low half of the inode, and the device as it has it itself.
 			f.inode, f.device = uint32(at.Ino), unix.Major(uint64(at.Dev))<<20|unix.Minor(uint64(at.Dev))
 		}
 		files = append(files, f)

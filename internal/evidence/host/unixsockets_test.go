@@ -35,7 +35,7 @@ func TestUnixSockets(t *testing.T) {
 				t.Error(found.Why)
 			}
 			if found := FindServers([]string{endpoint, other}); found.Why == "" {
-				t.Errorf("nobody listens at %s, and a server was found there", other)
+				t.Errorf("nothing listens at %s, and a server was found there", other)
 			}
 			counts(t, l, []string{other, endpoint})
 		}

@@ -18,7 +18,7 @@ type Users struct {
 	used  map[process]float64 // seconds of CPU time
 }
 
-// process is one for good: a number alone is given again.
+// process identifies one: a number alone is reused.
 type process struct {
 	pid   int
 	start uint64

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Programs are told by name, over all their processes; a number that another process got since, and this
-// process itself, are not counted.
+// Programs are listed by name, over all their processes; a number that another process got since, and
+// this process itself, are not counted.
 func TestLargestUsers(t *testing.T) {
 	root := t.TempDir()
 	stat := func(pid int, name string, ticks, start int) {

@@ -34,7 +34,7 @@ type Question struct {
 	Version  string            `json:"version"`
 	Program  string            `json:"program_sha256,omitempty"` // of all that runs: host.Digests.Loaded; "": not known
 	Options  map[string]string `json:"options,omitempty"`        // of driver, server and JVM, defaults included
-	Settings map[string]string `json:"settings"`                 // in force, as the store told them
+	Settings map[string]string `json:"settings"`                 // in force, as the store reported them
 	Class    store.Durability  `json:"class"`
 	WindowNS int64             `json:"window_ns,omitempty"` // of D2
 	Servers  int               `json:"servers,omitempty"`   // that make the store, if they are several

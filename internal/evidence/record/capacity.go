@@ -57,9 +57,9 @@ type CapacityStep struct {
 	ClientCPUs *float64 `json:"client_cpus,omitempty"`
 	// CPUs that the servers used. Nil: not measured, or there is no server.
 	ServerCPUs *float64 `json:"server_cpus,omitempty"`
-	// Share of the step in which the data's disk had something to do. Nil: the machine does not tell of it.
+	// Share of the step in which the data's disk had something to do. Nil: the machine does not report it.
 	DiskBusy *float64 `json:"disk_busy,omitempty"`
-	// Reads, writes and flushes of the data's disk a second. Nil: the machine does not tell of it.
+	// Reads, writes and flushes of the data's disk a second. Nil: the machine does not report it.
 	DiskRequests *float64 `json:"disk_requests_per_s,omitempty"`
 	// Share of its threads' time that they waited for a handle; 0 too where none is shared.
 	Waited float64 `json:"handle_wait_share,omitempty"`
@@ -68,7 +68,7 @@ type CapacityStep struct {
 	LinkBusy *float64 `json:"link_busy,omitempty"`
 	// What that interface carried in its busier direction, a second. Nil: not measured.
 	LinkBytes *float64 `json:"link_bytes_per_s,omitempty"`
-	// Mean power of the machine's processors. Nil: the kernel does not tell it.
+	// Mean power of the machine's processors. Nil: the kernel does not report it.
 	Watts *float64 `json:"watts,omitempty"`
 	// Share of the machine's CPU time that others and the hypervisor took at least.
 	Taken float64 `json:"taken_share,omitempty"`

@@ -36,7 +36,7 @@ func Create(directory string, source []byte, experiment *experiment.Experiment, 
 		return nil, fmt.Errorf("make the run directory: %w", err)
 	}
 	// Looked at before the lock file would be made in a directory that is not Assay's, and again
-	// once nobody else can write there.
+	// once no other process can write there.
 	if err := checkEmpty(directory); err != nil {
 		return nil, err
 	}

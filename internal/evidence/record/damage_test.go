@@ -115,7 +115,7 @@ func hasFault(run *record.Run, code, file string) bool {
 //
 // Fault (run directory): a file of a trial was edited, cut or lost
 // Assay: its digest is not in SHA256SUMS: the trial is marked `damaged` (`file`) and has no rank
-func TestEditsAreSeen(t *testing.T) {
+func TestEditedFilesAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, pattern, instead string
 		trials                 int // that are shown
@@ -161,7 +161,7 @@ func TestEditsAreSeen(t *testing.T) {
 // series that ends early
 // Assay: what can't be is left out; a trial with it is marked
 // With: record.FuzzOpen
-func TestImpossibleRunsAreSeen(t *testing.T) {
+func TestImpossibleRunsAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, pattern, instead string
 		planned                int // trials
@@ -325,7 +325,7 @@ func digestOf(t testing.TB, path string) string {
 
 // Fault (left): `.lock` in the directory of `--out` is another program's
 // Assay: refused; it stays as it is
-func TestAForeignLockStaysAsItIs(t *testing.T) {
+func TestForeignLockStaysAsItIs(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "theirs")
 	for name, put := range map[string]func(path string) error{
 		"a text":      func(path string) error { return os.WriteFile(path, []byte("owner: another program\n"), 0o600) },

@@ -10,7 +10,7 @@ import (
 // way, so that its writes wait for different syncs, and one sync covers one write of each client at
 // most, however a store groups its commits: writes ≤ clients × syncs. The spare is for what begins
 // before the phase or ends after it. The disk counts flushes of other programs too: the bound
-// accuses nobody falsely, and hides what a store leaves out up to their number.
+// accuses no store falsely, and hides missing syncs up to their number.
 const (
 	syncsSpare = 16
 	callsSpare = 1 // of the store's processes alone: each sync that a write of the phase waits for begins in the phase

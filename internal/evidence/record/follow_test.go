@@ -26,7 +26,7 @@ func growing(t *testing.T) (*record.Run, *record.Writer) {
 	return run, w
 }
 
-func TestFollowTellsHowFarARunHasCome(t *testing.T) {
+func TestFollowReportsProgress(t *testing.T) {
 	run, w := growing(t)
 	check := func(when string, writing bool, trial string, states int) {
 		t.Helper()

@@ -34,7 +34,7 @@ func TestEventualStoreIsNotMarkedForOldReads(t *testing.T) {
 }
 
 // Swaps that are gone were seen to succeed on a version that was gone: they are counted once.
-func TestSwapsThatAreLostAreMarkedOnce(t *testing.T) {
+func TestLostSwapsAreMarkedOnce(t *testing.T) {
 	for _, c := range []struct {
 		seen, gone uint64
 		want       finding.Code
@@ -50,8 +50,8 @@ func TestSwapsThatAreLostAreMarkedOnce(t *testing.T) {
 	}
 }
 
-// Who stopped a phase is told so, and not that its last operations had no outcome.
-func TestAnInterruptedPhaseIsNotMarkedUnfinished(t *testing.T) {
+// The mark of a stopped phase says so, and not that its last operations had no outcome.
+func TestInterruptedPhaseIsNotMarkedUnfinished(t *testing.T) {
 	for _, ending := range []Ending{EndedDuration, EndedInterrupted} {
 		p := Phase{Name: "load", EndedBy: ending, Attempted: 10, Unfinished: 1, Operations: []Operation{{OK: 9}}}
 		if marks := p.Marks(); (len(marks) == 0) != (ending == EndedInterrupted) {

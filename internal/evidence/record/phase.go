@@ -34,7 +34,7 @@ type Phase struct {
 	// Why it ended: duration; operations (all were done); quota (the store's files reached `disk_quota`);
 	// "disk full"; "memory limit" (killed by the kernel); interrupted; unanswered (the store stopped
 	// answering, in a phase of a number of operations); failed (died, hung, or could not go on). "": not
-	// known. Its counters hold all the same.
+	// known. Its counters are still right.
 	EndedBy Ending `json:"ended_by,omitempty"`
 	// From the first operation's start to the last one's end, on the worker's clock.
 	ElapsedNS int64 `json:"elapsed_ns"`

@@ -54,7 +54,7 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 // cut that took less than four fifths of the time; operations below some 2 µs, since what passes
 // between two is not timed; open load; and threads that keep all processors busy
 // With: record.TestServiceTimesMustFitTheTimeThatThreadsHad
-func TestTimesThatCanNotBe(t *testing.T) {
+func TestImpossibleTimesAreMarked(t *testing.T) {
 	longest := func(p *Phase, ns uint64) *Phase {
 		p.Operations[0].MaxNS = ns
 		return p
@@ -135,7 +135,7 @@ func TestTimesThatCanNotBe(t *testing.T) {
 // A thread that waits for one of two processors beside 50 others does almost nothing of its time. A report,
 // which takes each group for a phase of its own, must not blame the worker for it; where processors are
 // free, it must.
-func TestAGroupWaitsForProcessorsThatOthersUse(t *testing.T) {
+func TestGroupWaitsForProcessorsThatOthersUse(t *testing.T) {
 	for _, c := range []struct {
 		cpus int
 		want finding.Code

@@ -25,9 +25,8 @@ func (p *Process) CPU() *float64 {
 	return plus(p.CPUSeconds, p.ServerCPUSeconds)
 }
 
-// WrittenBytes returns the host writes that the phase answers for, those of its drain included:
-// what a store puts off to the time when nobody waits is as much of its writing as the rest, and it
-// is in the sizes. Nil: not measured.
+// WrittenBytes returns the host writes that the phase caused, those of its drain included: writes
+// that a store puts off until it is idle count as well, and are in the sizes. Nil: not measured.
 func (p *Process) WrittenBytes() *uint64 {
 	if p.HostWriteBytesDrained != nil {
 		return p.HostWriteBytesDrained

@@ -2,7 +2,7 @@ package record
 
 import "testing"
 
-func TestAServersFiguresAreNeverTheClientsAlone(t *testing.T) {
+func TestServersFiguresAreNeverTheClientsAlone(t *testing.T) {
 	bytes, more, seconds, longer := uint64(30), uint64(200), 1.5, 2.0
 	for _, c := range []struct {
 		name   string

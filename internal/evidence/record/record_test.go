@@ -194,7 +194,7 @@ func TestOneWriterAtATime(t *testing.T) {
 }
 
 // Another Assay may be removing what a killed run left in the directory that is to be resumed.
-func TestAWriterWaitsForOneThatCleans(t *testing.T) {
+func TestWriterWaitsForACleaner(t *testing.T) {
 	directory := t.TempDir()
 	mustClose(t, create(t, directory))
 	path := filepath.Join(directory, ".lock")
@@ -252,7 +252,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestOpenTellsWhatIsMissing(t *testing.T) {
+func TestOpenReportsWhatIsMissing(t *testing.T) {
 	trialJSON := "trials/b1-001-a/trial.json"
 	cases := map[string]struct {
 		damage func(path func(string) string)
@@ -514,7 +514,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	info, err := os.Stat(filepath.Join(directory, "run", "trials", "b1-002-a-aa", "worker.log"))
 	if err != nil || uint64(info.Size())+ended.LogBytesMissing != 2<<20 || ended.LogBytesMissing < 1<<19 {
-		t.Errorf("%d bytes of the log are there, %d are said to be missing; %v", info.Size(), ended.LogBytesMissing, err)
+		t.Errorf("%d bytes of the log are there, LogBytesMissing is %d; %v", info.Size(), ended.LogBytesMissing, err)
 	}
 	all := strings.Join(run.Missing, "; ")
 	if len(run.Missing) != 3 || !strings.Contains(all, "1 of 3 trials have no result") || !strings.Contains(all, fmt.Sprintf("%d samples of trial b1-002-a-aa could not be written", ended.SamplesMissing)) ||

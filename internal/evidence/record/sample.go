@@ -35,7 +35,7 @@ type Sample struct {
 	Steal *float64 `json:"steal,omitempty"`
 	// Share (0 to 1) of the machine's CPU time that processes used which are not this trial's.
 	Foreign *float64 `json:"foreign,omitempty"`
-	// The store's own counters as they stand, about once a second, where its worker tells them.
+	// The store's own counters as they stand, about once a second, where its worker reports them.
 	Stats Values `json:"stats,omitzero"`
 	// Series of docs/run-directory/telemetry.csv by name, but those that have a field here.
 	Resources Values `json:"res,omitzero"`

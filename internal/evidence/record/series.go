@@ -18,7 +18,7 @@ type stretch struct {
 }
 
 // readSeries reads and checks the samples of a trial, and remembers where they stand. They are not
-// kept: those of a thousand trials take 40 to 100 MB, and nobody needs two of them at a time.
+// kept: those of a thousand trials take 40 to 100 MB, and no caller needs two of them at a time.
 func (r *Run) readSeries(files reader, id string) []Sample {
 	file := seriesOf(id)
 	samples, places := readLines[Sample](r, files, file, id)

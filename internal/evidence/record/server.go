@@ -10,7 +10,7 @@ type Server struct {
 	Binary string `json:"binary"` // its path
 	// What the binary tells to be: "valkey". "": of a run that is older than the field.
 	Product string `json:"product,omitempty"`
-	Version string `json:"version"`          // as the binary tells it
+	Version string `json:"version"`          // as the binary reports it
 	SHA256  string `json:"sha256,omitempty"` // of the binary; "": of a run that is older than the field
 	Commit  string `json:"commit,omitempty"` // of which Assay built it; "": it did not
 	// All that can be set: given, of the class, or by default.
@@ -21,12 +21,12 @@ type Server struct {
 // ServerMember is one of the servers that make a store.
 type ServerMember struct {
 	Endpoint     string            `json:"endpoint"`           // where it listens
-	Settings     map[string]string `json:"settings,omitempty"` // as it told them once it answered
+	Settings     map[string]string `json:"settings,omitempty"` // as it reported them once it answered
 	StartSeconds float64           `json:"start_seconds"`      // from its start until it answered
 	Replica      bool              `json:"replica,omitempty"`  // it follows the first
 }
 
-// Settings are those that the servers told: a value that is not the same in all is listed for each,
+// Settings are those that the servers reported: a value that is not the same in all is listed for each,
 // in their order.
 func (s *Server) Settings() map[string]string {
 	all := map[string]string{}

@@ -69,7 +69,7 @@ type Trial struct {
 	Settled *Settled `json:"settled,omitempty"`
 	// Of the store's library or server, as it says itself.
 	Version string `json:"version,omitempty"`
-	// The settings in force, as the store tells them. What a native engine can't tell is as given, and ends
+	// The settings in force, as the store reports them. What a native engine can't tell is as given, and ends
 	// in "(asked)".
 	Settings map[string]string `json:"settings,omitempty"`
 	// The server that Assay started for the trial, or the several that make its store. Nil: none.

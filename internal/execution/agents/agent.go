@@ -237,7 +237,7 @@ func (s *sitting) silence() time.Duration {
 }
 
 func (s *sitting) sayHello(with *sealer) error {
-	name, _ := os.Hostname() // "" is told as it is
+	name, _ := os.Hostname() // "" is sent as it is
 	body, err := encode(Hello{ID: s.id, Protocol: Protocol, Version: s.Version, Contract: control.Contract,
 		Name: s.Name, Host: name,
 		Machine: machineID(), PID: os.Getpid(), CPUs: runtime.NumCPU(), Quota: host.CPUQuota()}, nil)
@@ -455,7 +455,7 @@ func (s *sitting) end() {
 	guard.end()
 }
 
-// consent refuses what an agent does for nobody: to load servers of others, to keep files.
+// consent refuses what an agent never does: to load servers of others, to keep files.
 func (s *sitting) consent(r *control.Request) error {
 	if r.Open == nil {
 		return nil

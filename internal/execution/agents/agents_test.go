@@ -175,7 +175,7 @@ func begun(t *testing.T, w *Worker) *counters.File {
 
 // An agent that does not hear of its conductor ends its workers by itself; the conductor takes it for
 // lost, and what is asked of its workers then says so.
-func TestTheLease(t *testing.T) {
+func TestLease(t *testing.T) {
 	r := newRig(t, 500*time.Millisecond)
 	w := r.opened(t)
 	begun(t, w)
@@ -196,12 +196,12 @@ func TestTheLease(t *testing.T) {
 	}
 }
 
-// Agents of another version are told so, and so is the conductor.
+// An agent of another version gets an error that says so, and so does the conductor.
 //
 // Fault (agents): an agent is of another version, or does not join
 // Assay: refused; the run ends before its first trial and names it
-// With: run.TestAnAgentThatDoesNotJoin
-func TestAnAgentOfAnotherVersion(t *testing.T) {
+// With: run.TestAgentThatDoesNotJoin
+func TestAgentOfAnotherVersion(t *testing.T) {
 	hub, err := NewHub(Options{Agents: []string{"join:1"}, Version: "1", Log: io.Discard, Patience: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestHostileMessages(t *testing.T) {
 //
 // Fault (agents): a message to an agent comes twice
 // Assay: done once
-func TestAnOrderIsDoneOnce(t *testing.T) {
+func TestOrderIsDoneOnce(t *testing.T) {
 	r := newRig(t, DefaultLease)
 	w := r.opened(t)
 	pending, err := w.Send(control.Request{Command: control.CommandInspect})
@@ -373,13 +373,13 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
-// What is told of a start is true, with a clock that is hours away: an agent in a time namespace, whose
-// offset is known here to the nanosecond and to the agent's own messages alone else.
+// The reported start is right, with a clock that is hours away: that of an agent in a time namespace. The
+// test knows its offset to the nanosecond, the conductor only from the agent's messages.
 //
 // Fault (agents): an agent's clock is hours away
 // Assay: the start is reported to within its stated error
-// With: run.TestAnAgentWhoseClockIsAway, run.TestAgentsInNetworkNamespaces
-func TestTheStartErrorIsTrue(t *testing.T) {
+// With: run.TestAgentWithAWrongClock, run.TestAgentsInNetworkNamespaces
+func TestStartErrorIsTrue(t *testing.T) {
 	const away = 5000 * time.Second
 	unshare := []string{"unshare", "--time", "--monotonic", fmt.Sprint(int(away.Seconds())), "--fork", "--kill-child"}
 	if out, err := exec.Command(unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
@@ -402,12 +402,12 @@ func TestTheStartErrorIsTrue(t *testing.T) {
 	truth := int64(w.words.StartNS) - int64(away)
 	w.mu.Unlock()
 	if wrong := told - truth; wrong > within || -wrong > within || within <= 0 {
-		t.Errorf("the start is told %d ns from the truth, known to %d", wrong, within)
+		t.Errorf("the start is reported %d ns from the truth, known to %d", wrong, within)
 	}
 }
 
 // A guard ends the workers of an agent that says nothing for its lease, and of no other.
-func TestTheGuard(t *testing.T) {
+func TestGuard(t *testing.T) {
 	ends := func(t *testing.T, lines func(pid int) string, wait bool) bool {
 		t.Helper()
 		sleeper := exec.Command("sleep", "600")
@@ -461,7 +461,7 @@ func TestTheGuard(t *testing.T) {
 //
 // Fault (agents): a busy machine keeps an agent from answering its welcome for longer than 5 s
 // Assay: it is awaited as long as its lease, in which it takes itself for welcome
-func TestALateAnswerIsAwaited(t *testing.T) {
+func TestLateAnswerIsAwaited(t *testing.T) {
 	h := &Hub{Options: Options{Lease: time.Minute}, strangers: map[string]*Agent{}}
 	for id, ago := range map[string]time.Duration{"late": 50 * time.Second, "gone": 70 * time.Second} {
 		h.strangers[id] = &Agent{since: time.Now().Add(-ago), end: make(chan struct{})}

@@ -47,9 +47,9 @@ func TestAgentsInContainers(t *testing.T) {
 	}
 }
 
-// An agent that nobody dismissed, because its run was killed, ends when it has heard of no conductor for
-// as long as it was told: neither before a run nor during one.
-func TestAnAgentWithoutARunEnds(t *testing.T) {
+// An agent that was not dismissed, because its run was killed, ends once it has not heard of a conductor
+// for the time that its flag gives, before a run or during one.
+func TestAgentWithoutARunEnds(t *testing.T) {
 	server := serverOfOthers(t)
 	hub, err := NewHub(Options{Agents: []string{"join:1"}, Version: "1", Lease: 500 * time.Millisecond, Log: io.Discard, Patience: long,
 		Server: server.ClientURL(), Token: testToken})

@@ -326,11 +326,11 @@ func (h *hosted) kill() {
 	}
 }
 
-// endPatience is how long a worker may take to end once its session is over: its store is nobody's
-// concern any more.
+// endPatience is how long a worker may take to end once its session is over: its store's state does not
+// matter any more.
 const endPatience = time.Second
 
-// end ends the worker for good, by force where it does not end by itself.
+// end ends the worker, by force where it does not end by itself.
 func (h *hosted) end() {
 	h.stop()
 	h.mu.Lock()

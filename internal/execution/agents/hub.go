@@ -128,7 +128,7 @@ type Gap struct{ FromNS, ToNS int64 }
 // gapNS is how long an agent may be silent without that being noted.
 const gapNS = int64(time.Second)
 
-// NewHub starts what agents need to join, and waits for nobody: see [Hub.Gather].
+// NewHub starts what agents need to join, and does not wait for them: see [Hub.Gather].
 func NewHub(o Options) (*Hub, error) {
 	o.Lease, o.Patience = cmp.Or(o.Lease, DefaultLease), cmp.Or(o.Patience, joinPatience)
 	if o.Token == "" {
@@ -328,7 +328,7 @@ func (h *Hub) greet(a *Agent, o order) {
 	if err != nil {
 		return // an order of strings can be encoded
 	}
-	// The number is the time: a greeting that is said again must have a higher one.
+	// The number is the time: a greeting that is sent again must have a higher one.
 	with := &sealer{key: h.Token.derive("welcome", a.ID), number: uint64(time.Since(h.begun)) + 1}
 	if m, err := with.seal(subjectTo+a.ID, body); err == nil {
 		_ = h.conn.Publish(subjectTo+a.ID, m) // lost ones are asked for again

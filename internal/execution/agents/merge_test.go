@@ -18,7 +18,7 @@ import (
 // What the conductor has after a phase is what each agent's worker counted, bucket by bucket: so a
 // percentile of the merged histograms is that of all agents' operations together, and no mean of
 // percentiles.
-func TestMergedHistogramsAreTheAgentsOwn(t *testing.T) {
+func TestMergedHistogramsEqualTheAgents(t *testing.T) {
 	const agents, threadsEach, operations = 3, 2, 5000
 	ctx, cancel := context.WithCancel(context.Background())
 	hub, err := NewHub(Options{Agents: []string{fmt.Sprint("join:", agents)}, Version: "1", Log: io.Discard, Patience: long})

@@ -16,7 +16,7 @@ import (
 
 // An agent that ssh starts joins through ssh's own tunnel; its binary is copied once, under the name of
 // its checksum; and it ends with the connection.
-func TestAnAgentBySSH(t *testing.T) {
+func TestAgentBySSH(t *testing.T) {
 	target, ssh := sshtest.Start(t)
 	there := filepath.Join(t.TempDir(), "a place")
 	// The first tunnel is not to be had, as where another program has its port.
@@ -63,7 +63,7 @@ func TestAnAgentBySSH(t *testing.T) {
 	}
 	defer hub.Close()
 	if _, err := hub.Gather(context.Background()); err == nil || !strings.Contains(err.Error(), "Permission denied") {
-		t.Errorf("a machine that lets nobody in: %v", err)
+		t.Errorf("a machine that refuses every login: %v", err)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestAnAgentBySSH(t *testing.T) {
 //
 // Fault (agents): an agent's disk is full
 // Assay: the run says what could not be copied there; nothing is left
-func TestAnAgentWhoseDiskIsFull(t *testing.T) {
+func TestAgentWhoseDiskIsFull(t *testing.T) {
 	target, ssh := sshtest.Start(t)
 	small := t.TempDir()
 	if err := unix.Mount("assay-test", small, "tmpfs", 0, "size=64k"); err != nil {

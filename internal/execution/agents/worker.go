@@ -453,7 +453,7 @@ func (w *Worker) dismiss(kind string) {
 	w.Agent.send(o)
 }
 
-// End ends the worker: its store is closed by then, or is nobody's concern.
+// End ends the worker: its store is closed by then, or its session is over.
 func (w *Worker) End(time.Duration) error {
 	w.Detach()
 	w.dismiss(orderEnd)

@@ -20,7 +20,7 @@ import (
 type Child struct {
 	command   *exec.Cmd
 	mark      string    // in its environment
-	directory directory // that it has open; none: nothing is told by it
+	directory directory // that it has open; none: it is not looked for by that
 
 	mu    sync.Mutex
 	ended bool // its number may be another's

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAChildRunsOnItsCPUsAlone(t *testing.T) {
+func TestChildRunsOnItsCPUsAlone(t *testing.T) {
 	var own unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &own); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ var (
 	ownMark    = sync.OnceValue(func() string { return markOf(os.Getpid()) })
 )
 
-// markOf names a process for good: the namespaces of its number and of its clocks, the number, and its
+// markOf identifies a process: the namespaces of its number and of its clocks, the number, and its
 // start in clock ticks since boot. "": it is not there.
 func markOf(pid int) string {
 	if start := statField(pid, startField); start != "" {
@@ -38,8 +38,8 @@ func markOf(pid int) string {
 }
 
 // namespace is the numbers of this process's PID and time namespaces. In another PID namespace, a
-// container's, numbers are of other processes; in another time namespace the same process is told to
-// have begun at another time.
+// container's, numbers are of other processes; in another time namespace the kernel gives another
+// start of the same process.
 func namespace() string { return namespaceOf("pid") + "." + namespaceOf("time") }
 
 func namespaceOf(kind string) string {

@@ -43,14 +43,14 @@ func TestLeft_passes_over_processes_that_end_meanwhile(t *testing.T) {
 		default:
 		}
 		if left := c.Left(); len(left) > 0 {
-			t.Fatalf("look %d: %v are told to be left", looks, left)
+			t.Fatalf("look %d: %v are reported as left", looks, left)
 		}
 	}
 }
 
-// In another time namespace the same process is told to have begun at another time: its owner's mark is
-// then no sign that the owner has gone.
-func TestAnOwnerWithOtherClocksIsNotGone(t *testing.T) {
+// In another time namespace the kernel gives another start of the same process: its owner's mark is then
+// no sign that the owner has gone.
+func TestOwnerWithOtherClocksIsNotGone(t *testing.T) {
 	own := markOf(os.Getpid())
 	for name, gone := range map[string]bool{
 		own + "-1": false,
@@ -71,7 +71,7 @@ func TestAnOwnerWithOtherClocksIsNotGone(t *testing.T) {
 // Fault (agents): an agent is in another time namespace, and another Assay on the machine ends
 // what the killed have left
 // Assay: its workers go on: whether their owner lives is not read off when it began
-// With: child.TestAnOwnerWithOtherClocksIsNotGone
+// With: child.TestOwnerWithOtherClocksIsNotGone
 func TestChildrenOfAnotherTimeNamespaceAreLeft(t *testing.T) {
 	if os.Getenv("ASSAY_TEST_CLOCKS") != "" {
 		c, err := Start(exec.Command("sleep", "1000"), Options{})

@@ -252,10 +252,9 @@ func (cs *Clients) openIn(c *Client, request control.Open, threads int, first bo
 	return nil
 }
 
-// Close closes the store in each client that has it open, in the first one last: what is done to
-// the store when nobody has it open any more is then done once. A server that Assay has started is
-// thrown away, and a hundred clients that each look whether they are the last take minutes: all but
-// the first are ended as they are.
+// Close closes the store in each client that has it open, in the first one last: what the last client
+// does to the store is then done once. A server that Assay has started is thrown away, and a hundred
+// clients that each look whether they are the last take minutes: all but the first are ended without.
 func (cs *Clients) Close(dismiss bool) error {
 	request := control.Request{Command: control.CommandClose}
 	living := cs.Living()

@@ -41,7 +41,7 @@ func (l *lastWords) Write(p []byte) (int, error) {
 // with returns what is kept once the line is taken in.
 func (l *lastWords) with(line []byte) (last string, fatal bool) {
 	text := strings.TrimSpace(string(line))
-	if l.fatal || tellsNothing(text) {
+	if l.fatal || isNoise(text) {
 		return l.last, l.fatal
 	}
 	return text, strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") || strings.HasPrefix(text, ofCrash)
@@ -55,7 +55,7 @@ var ofJVM = []string{"at ", "... ", "gc: ", "Error: Could not create the Java Vi
 // ofCrash begins the line of a JVM's report that names the signal or the fault which ended it.
 const ofCrash = "#  "
 
-func tellsNothing(text string) bool {
+func isNoise(text string) bool {
 	return text == "" || slices.ContainsFunc(ofJVM, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 

@@ -303,7 +303,7 @@ func (w *Worker) End(timeout time.Duration) error {
 		if closeErr := w.stdin.Close(); closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
 			err = fmt.Errorf("closing the worker's standard input: %w", closeErr)
 		}
-		go func() { // nobody asks any more: let the reader go on to the end
+		go func() { // no more requests: lets the reader go on to the end
 			for range w.replies {
 			}
 		}()

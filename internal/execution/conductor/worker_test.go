@@ -369,7 +369,7 @@ func TestLastWordsOfAJVM(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := words.String(); got != c.want {
-			t.Errorf("%q is told as %q, want %q", c.written, got, c.want)
+			t.Errorf("%q is reported as %q, want %q", c.written, got, c.want)
 		}
 	}
 }

@@ -219,7 +219,7 @@ type Prepared struct {
 // Opened is the result of open.
 type Opened struct {
 	Abilities store.Abilities   `json:"abilities"` // what the open store can do
-	Settings  map[string]string `json:"settings"`  // that are in force, as the store tells them
+	Settings  map[string]string `json:"settings"`  // that are in force, as the store reports them
 	Version   string            `json:"version"`   // of the library or the server
 	// Records that a server said it held before it was opened, emptied or not. Nil: it did not say.
 	Held *uint64 `json:"held,omitempty"`

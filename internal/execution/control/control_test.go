@@ -109,7 +109,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestWriteTellsItsErrors(t *testing.T) {
+func TestWriteReturnsItsErrors(t *testing.T) {
 	if err := Write(io.Discard, math.NaN()); err == nil {
 		t.Error("a message that is no JSON was written")
 	}

@@ -28,7 +28,7 @@ type Check struct {
 	Lost         uint64  `json:"lost"`              // absent, though a write was acknowledged
 	Stale        uint64  `json:"stale"`             // older than the last acknowledged write
 	Back         uint64  `json:"back,omitempty"`    // of Stale: deleted, and there again
-	Wrong        uint64  `json:"wrong"`             // values that nobody wrote there: torn ones and ghosts
+	Wrong        uint64  `json:"wrong"`             // values that were never written there: torn ones and ghosts
 	Errors       uint64  `json:"errors"`            // reads that failed
 	Failure      string  `json:"failure,omitempty"` // what one of them said
 	Unknown      uint64  `json:"unknown,omitempty"`

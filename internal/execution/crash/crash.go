@@ -89,7 +89,7 @@ type Options struct {
 	// CaseOf returns the directory in which the smallest failing case of a result is kept; nil: none is.
 	CaseOf func(*Result) (string, error)
 
-	// Progress is told before each cut, 0 is the control; nil: nobody is.
+	// Progress is called before each cut, 0 is the control; nil: not called.
 	Progress func(name string, cut, of int)
 }
 

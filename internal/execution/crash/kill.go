@@ -180,8 +180,8 @@ func (s *session) begin() error {
 }
 
 // work does the workload up to a moment, at which it kills the worker; nil: all of it, and nothing is
-// killed. It returns how many entries of the last phase were acknowledged. A rig is told of each phase
-// before it runs.
+// killed. It returns how many entries of the last phase were acknowledged. A rig gets each phase before
+// it runs.
 func (s *session) work(seed uint64, until *moment, began time.Time, stamps *[]Stamp) (entries uint64, err error) {
 	steps, err := s.target.workload(seed, max(s.parts, 1))
 	if err != nil {

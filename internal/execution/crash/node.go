@@ -23,7 +23,7 @@ type node struct {
 	place  string
 	disks  []string // each as a cut left the one before; the last is recorded
 	from   int      // events before it are of mkfs and the start
-	away   bool     // it does not run, and nobody is to ask it
+	away   bool     // it does not run, and must not be asked
 }
 
 // Return is what became of a server whose power was cut, once it was started again. No class promises

@@ -331,7 +331,7 @@ func (t *tester) powerCut(rig *powercut.Rig, rec *recording, number int) (cut Cu
 	return cut, err
 }
 
-// diskBytes is the size of a disk: what nobody writes to takes no memory.
+// diskBytes is the size of a disk: pages that are never written take no memory.
 func (t *tester) diskBytes() int64 {
 	return diskBytesMin + 4*t.target.Store.Description.FixedDiskBytes
 }

@@ -218,8 +218,8 @@ type Stamp struct {
 	Attempted, Acknowledged []uint64
 }
 
-// watch looks on while a phase runs, until it has ended, so many entries are acknowledged (0: any
-// number), or the store's time is over. It returns whether the phase has ended by itself.
+// watch waits until a phase has ended, so many entries are acknowledged (0: any number), or the store's
+// time is over. It returns whether the phase has ended by itself.
 func (s *session) watch(p *phase, until uint64, began time.Time, stamps *[]Stamp) (ended bool, err error) {
 	const look = 100 * time.Microsecond
 	deadline := time.Now().Add(s.timeout)

@@ -30,8 +30,8 @@ const batchEntries = 10
 // New records are never deleted or changed again. So what is missing of them tells which write was
 // lost, and a batch of them is there whole or not at all.
 //
-// parts is how many phases the single writes are. Of a thread that was told of an error in a phase,
-// which of its writes failed there is not known: with short phases, all others are certain.
+// parts is how many phases the single writes are. Of a thread that got an error in a phase, it
+// is unknown which of its writes there failed: with short phases, all others are certain.
 func (t *Target) workload(seed uint64, parts int) (steps []step, err error) {
 	sizes := []trace.Size{{Bytes: t.Cell.ValueBytes, Weight: 1}}
 	threads := t.Cell.Threads

@@ -9,7 +9,7 @@ import (
 	"assay/internal/experiment/plan"
 )
 
-// View is told what happens in a run. Its methods return at once and may be called from several
+// View shows what happens in a run. Its methods return at once and may be called from several
 // goroutines.
 type View interface {
 	RunStarted(Run)
@@ -24,8 +24,8 @@ type View interface {
 	Close() error
 }
 
-// Meter is told the figures of a run as they are measured, for programs that watch it. Its method
-// returns at once; it keeps nothing of what it is given but what it copies.
+// Meter takes the figures of a run as they are measured, for programs that watch it. Its method
+// returns at once, and copies what it keeps.
 type Meter interface {
 	Measured(*Measured)
 }

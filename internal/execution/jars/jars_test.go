@@ -84,7 +84,7 @@ func TestParse_refuses(t *testing.T) {
 //
 // Fault (run directory): a jar in the user's cache is not the one that Maven fetched
 // Assay: it is refused, with the folder to remove
-func TestAJarThatHasChangedIsRefused(t *testing.T) {
+func TestJarThatHasChangedIsRefused(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	folder := filepath.Join(cache, "assay", "jars", "group_artifact_1.0")

@@ -10,7 +10,7 @@ import (
 )
 
 // Image is the bytes of a disk, in memory that the kernel gives page by page as it is written. Pages
-// that nobody has written are full of zeros, and are never looked at.
+// that were never written are full of zeros, and are not read.
 type Image struct {
 	bytes   []byte
 	written []bool // by page
@@ -60,7 +60,7 @@ func (m *Image) Zero(offset, length int64) {
 	})
 }
 
-// hole reports whether a range has a page that nobody has written.
+// hole reports whether a range has a page that was never written.
 func (m *Image) hole(offset, length int64) (found bool) {
 	m.eachPage(offset, length, func(page, _, _ int64) { found = found || !m.written[page] })
 	return found

@@ -25,7 +25,7 @@ func besideOthers(command []string) error {
 	done := make(chan error)
 	var onThread func()
 	onThread = func() {
-		runtime.LockOSThread() // for good: a thread ends with the goroutine that does not unlock it
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if linux.Gettid() == unix.Getpid() {
 			defer runtime.UnlockOSThread() // the first one stays, and /proc shows its mounts as the process's
 			another := make(chan struct{})

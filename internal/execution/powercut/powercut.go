@@ -4,7 +4,7 @@
 //
 //	tree.go   a file system that keeps what POSIX says and no more, in place of disk and file system
 //	strict.go how the kernel sees it
-//	image.go  the bytes of a disk; sparse.go: those that nobody has written
+//	image.go  the bytes of a disk; sparse.go: those that were never written
 //	log.go    what was done to them, in one order, each with what was acknowledged by then
 //	cut.go    which of it a cut leaves
 //	dmlog.go  the log as the kernel's dm-log-writes has it

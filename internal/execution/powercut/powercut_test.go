@@ -365,13 +365,13 @@ func TestDeadRigEndsItsWaiters(t *testing.T) {
 	soon("its end", func() bool { return !processes.Running(looking) })
 }
 
-// A rig that is stopped holds nobody up who has stopped the test: who asks it gets an error, and its mounts
-// go, also one with a write that its disk does not take.
+// A stopped rig does not hold up a test that the user stops: requests to it fail, and its mounts go,
+// also one with a write that its disk does not take.
 //
 // Fault (left): Ctrl-C in `assay crash` while the process that serves its disks is stopped, and
 // will not answer
 // Assay: it is killed after 2 s, which ends all waits for its disks; no mount is left
-func TestAStoppedRigEndsWithItsContext(t *testing.T) {
+func TestStoppedRigEndsWithItsContext(t *testing.T) {
 	for _, way := range []string{"asked", "closed"} {
 		t.Run(way, func(t *testing.T) {
 			r := started(t, "ext4")
@@ -425,7 +425,7 @@ func stopped(t *testing.T, pid int) bool {
 // After the first write-back of a page has failed for lack of room, it is written and synced once more, and
 // that succeeds. xfs, btrfs and ext4 with dioread_lock then have it. ext4 as it is by default (Linux 6.18)
 // has zeros there: it takes the blocks for written, and never says so in the extent. So a store that goes on
-// after ENOSPC loses what it was told is synced, and the rig does not make that up.
+// after ENOSPC loses what the kernel reported as synced, and the rig does not make that up.
 func TestWriteAgainAfterNoSpace(t *testing.T) {
 	for _, mounted := range []struct{ fileSystem, options string }{{"ext4", ""}, {"ext4", "dioread_lock"}, {"xfs", ""}, {"btrfs", ""}} {
 		t.Run(strings.TrimSpace(mounted.fileSystem+" "+mounted.options), func(t *testing.T) {

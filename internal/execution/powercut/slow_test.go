@@ -27,8 +27,8 @@ func quickest(t *testing.T, most time.Duration, do func() error) time.Duration {
 // Fault (servers): a disk answers 20 ms later; what waits for no disk beside it
 // Assay: each sync, each write that is synced by itself, and each read that no cache has take 20 ms more, to
 // 5 %; other writes, names and cached reads take no longer, and all is as before once it is lifted
-// With: run.TestADiskThatAnswersLate
-func TestADiskThatAnswersLate(t *testing.T) {
+// With: run.TestDiskThatAnswersLate
+func TestDiskThatAnswersLate(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: mounting FUSE needs root")
 	}

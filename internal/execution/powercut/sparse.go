@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// sparse is the bytes of a file, of which pages that nobody has written take no memory: some stores make
+// sparse is the bytes of a file, of which pages that were never written take no memory: some stores make
 // files of gigabytes before they fill them.
 type sparse struct {
 	length int64

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel passes on of each way to sync, and of what nobody synced.
+// What the kernel passes on of each way to sync, and of writes without a sync.
 func TestStrictFileSystem(t *testing.T) {
 	r := started(t, Strict)
 	must(t, r.New("recorded", 0))

@@ -62,7 +62,7 @@ func (h *idleHandle) Get(key, buf []byte) ([]byte, error) {
 // Fault (servers): a server closes idle connections before the final check
 // Assay: what could not be read is read once more, where other records could: the check is not
 // measured. In a phase such failures count
-func TestTheFinalCheckReadsAgain(t *testing.T) {
+func TestFinalCheckReadsAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		driver string

@@ -219,7 +219,7 @@ func signal(t *testing.T, s syscall.Signal, pids ...int) {
 //
 // Fault (agents): an agent is stopped for 2 s, alone or with its workers
 // Assay: all it does is counted; the trial is marked and runs again
-func TestAnAgentThatIsStopped(t *testing.T) {
+func TestAgentThatIsStopped(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, whole := range []bool{false, true} {
@@ -247,14 +247,14 @@ func TestAnAgentThatIsStopped(t *testing.T) {
 	}
 }
 
-// A worker of an agent that is stopped alone, for 2 s, is told as that, on the agent's machine. What timed
-// out meanwhile is no fault of the store, which answered.
+// A worker of an agent that is stopped alone, for 2 s, is reported as that, on the agent's machine. What
+// timed out meanwhile is no fault of the store, which answered.
 //
 // Fault (agents): a worker of an agent is stopped alone, for 2 s
 // Assay: `machine-disturbed` (`stopped`) on that agent's machine, and run again; one time-out of
 // each of its threads is no fault of the store
 // With: record.TestMarks_timeouts_of_stopped_threads
-func TestAWorkerOfAnAgentThatIsStopped(t *testing.T) {
+func TestWorkerOfAnAgentThatIsStopped(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	tries, _ := agentTries(t, "local:2", "4s", func(<-chan struct{}) {
@@ -293,8 +293,8 @@ func TestAWorkerOfAnAgentThatIsStopped(t *testing.T) {
 // Fault (agents): an agent is stopped permanently
 // Assay: its guard ends its workers within its lease; the trial fails and runs again, with a new
 // agent or the same one once it runs on
-// With: agents.TestTheGuard
-func TestAnAgentThatIsStoppedForGood(t *testing.T) {
+// With: agents.TestGuard
+func TestAgentStoppedForever(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	lease := func(o *Options) { o.Agents.Lease = testLease }
@@ -334,7 +334,7 @@ func TestAnAgentThatIsStoppedForGood(t *testing.T) {
 
 // A worker of an agent that is killed from outside: the trial failed for that, accuses no store, and is
 // run again.
-func TestAWorkerOfAnAgentThatIsKilled(t *testing.T) {
+func TestWorkerOfAnAgentThatIsKilled(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	tries, _ := agentTries(t, "local:2", "2s", func(<-chan struct{}) {
@@ -381,8 +381,8 @@ func joinsAt(endpoint string) func(*Options) {
 //
 // Fault (agents): an agent is cut off for longer than its lease
 // Assay: it ends its workers; the trial fails, and it joins again when the link is mended
-// With: agents.TestTheLease
-func TestAnAgentThatIsCutOff(t *testing.T) {
+// With: agents.TestLease
+func TestAgentThatIsCutOff(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	cut := func(t *testing.T, agents int, lasts string, fault func(*loopback.Link, int, <-chan struct{}),
@@ -422,12 +422,12 @@ func TestAnAgentThatIsCutOff(t *testing.T) {
 	})
 }
 
-// An agent behind a slow link: what it counts arrives late and whole, the start error is told with the
+// An agent behind a slow link: what it counts arrives late and whole, the start is reported with the
 // error that such a link allows, and the phase begins within that.
 //
 // Fault (agents): an agent's link takes 60 ms one way and 256 KiB/s
-// Assay: sums are exact; its clock is said to be known to no better than that
-func TestAnAgentBehindASlowLink(t *testing.T) {
+// Assay: sums are exact; its clock is reported as known to no better than that
+func TestAgentBehindASlowLink(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	const oneWay = 60 * time.Millisecond
@@ -452,22 +452,22 @@ func TestAnAgentBehindASlowLink(t *testing.T) {
 			slow, near = near, slow
 		}
 		if slow.ClockErrorNS < int64(oneWay) || near.ClockErrorNS > slow.ClockErrorNS/2 {
-			t.Errorf("%s: the clocks are said to be known to %d and %d ns, over links of %v and none", p.Name, slow.ClockErrorNS, near.ClockErrorNS, oneWay)
+			t.Errorf("%s: the clocks are reported as known to %d and %d ns, over links of %v and none", p.Name, slow.ClockErrorNS, near.ClockErrorNS, oneWay)
 		}
-		// Both run on this machine's clock: what is told is the error of the offset, and is within its bound.
+		// Both run on this machine's clock: the reported start is the offset's error, and within its bound.
 		if slow.StartNS < -slow.ClockErrorNS {
-			t.Errorf("%s: it is said to have begun %d ns after the agreed moment, known to %d", p.Name, slow.StartNS, slow.ClockErrorNS)
+			t.Errorf("%s: it began by the report %d ns after the agreed moment, known to %d", p.Name, slow.StartNS, slow.ClockErrorNS)
 		}
 	}
 }
 
 // Over a link of 20 kB/s the last counts of many threads take seconds: they come whole, the agent is not taken
-// for paused or cut off meanwhile, and its link is told to be slow. The other one is not.
+// for paused or cut off meanwhile, and its link is reported as slow. The other agent's is not.
 //
 // Fault (agents): an agent's link carries 20 kB/s, and the last counts of 64 threads take seconds
 // Assay: they are waited for and come whole; the link is slow (`agent-link`), and the agent not
 // taken for paused
-func TestAnAgentBehindALinkOf20KB(t *testing.T) {
+func TestAgentBehindALinkOf20KB(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	endpoint := natsOf(t)
@@ -491,7 +491,7 @@ func TestAnAgentBehindALinkOf20KB(t *testing.T) {
 		slow, near = near, slow
 	}
 	if slow.LinkSeconds < 1 {
-		t.Errorf("the last counts are said to have taken %.1f s, %d bytes; of the other agent %.1f s", slow.LinkSeconds, slow.LinkBytes, near.LinkSeconds)
+		t.Errorf("the last counts took %.1f s, %d bytes by the report; of the other agent %.1f s", slow.LinkSeconds, slow.LinkBytes, near.LinkSeconds)
 	}
 	accusesNoStore(t, trial)
 }
@@ -518,12 +518,12 @@ func throttled(t *testing.T) (tasks string) {
 	return filepath.Join(group, "cgroup.procs")
 }
 
-// Of two agents, one has a tenth of a CPU. It is said of that one, with its share of the load.
+// Of two agents, one has a tenth of a CPU. The finding names that one, with its share of the load.
 //
 // Fault (agents): an agent's cgroup gives it a tenth of a CPU
-// Assay: it is said to be client-bound, with its share of the operations; the other agent is not
+// Assay: it is reported as client-bound, with its share of the operations; the other agent is not
 // With: detect.TestAgentBound
-func TestAnAgentThatIsThrottled(t *testing.T) {
+func TestAgentThatIsThrottled(t *testing.T) {
 	inLongTests(t)
 	t.Parallel()
 	tasks, endpoint := throttled(t), natsOf(t)
@@ -629,7 +629,7 @@ func (h staleHandle) Get(key, buf []byte) ([]byte, error) {
 
 // What one agent's clients wrote and then did not read is found, though its clock is not known to as
 // much: they have that clock in common.
-func TestAStaleReadWithinAnAgent(t *testing.T) {
+func TestStaleReadWithinAnAgent(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	p := installed(t, "redis")
@@ -723,7 +723,7 @@ func conductAgents(text, directory, name, server string) error {
 // Fault (agents): the conductor of agents is killed
 // Assay: its agents and their workers end; agents that were started by hand end their workers and
 // serve the run that resumes
-func TestAKilledConductorOfAgents(t *testing.T) {
+func TestKilledConductorOfAgents(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	p := installed(t, "redis")
@@ -788,7 +788,7 @@ func TestAKilledConductorOfAgents(t *testing.T) {
 //
 // Fault (agents): the conductor is stopped for longer than the lease, and with it its NATS server
 // Assay: the trial fails, accuses no store, and runs again
-func TestAStoppedConductorOfAgents(t *testing.T) {
+func TestStoppedConductorOfAgents(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	installed(t, "redis")
@@ -841,7 +841,7 @@ func TestAStoppedConductorOfAgents(t *testing.T) {
 }
 
 // Agents that are not there: the run names them, and begins no trial.
-func TestAnAgentThatDoesNotJoin(t *testing.T) {
+func TestAgentThatDoesNotJoin(t *testing.T) {
 	t.Parallel()
 	endpoint := natsOf(t)
 	joining(t, endpoint)

@@ -38,17 +38,17 @@ const (
 	clockStep = 1000
 )
 
-// workerTold is what a worker's own counters said at the end of a phase.
-type workerTold struct {
+// workerCounts is what a worker's own counters said at the end of a phase.
+type workerCounts struct {
 	Phase   string
 	Process int
 	StartNS int64 // when its threads began, on its clock
 	Service map[string]*histogram.Histogram
 }
 
-// tellingWorker is a worker that writes what it has counted of each phase into a directory, before it
-// says that the phase is over: it is not what the conductor was told.
-func tellingWorker(directory string) error {
+// countingWorker is a worker that writes what it has counted of each phase into a directory, before it
+// says that the phase is over, so that a test does not depend on what the conductor got.
+func countingWorker(directory string) error {
 	t := &telling{directory: directory, requests: map[int64]control.Request{}}
 	in, told := io.Pipe()
 	go func() {
@@ -131,7 +131,7 @@ func (t *telling) tell(p control.Prepare, all *counters.File) error {
 	if p.ThreadCount > 0 {
 		own = all.Part(p.FirstThread, p.FirstThread+p.ThreadCount)
 	}
-	c := workerTold{Phase: p.Phase, Process: p.Process, StartNS: int64(all.Process(p.Process).StartNS()),
+	c := workerCounts{Phase: p.Phase, Process: p.Process, StartNS: int64(all.Process(p.Process).StartNS()),
 		Service: map[string]*histogram.Histogram{}}
 	for _, total := range own.Sample(true).Totals {
 		c.Service[total.Operation.String()] = total.Service
@@ -143,8 +143,8 @@ func (t *telling) tell(p control.Prepare, all *counters.File) error {
 	return os.WriteFile(filepath.Join(t.directory, fmt.Sprintf("%d-%d-%d.json", os.Getpid(), p.Number, p.Process)), text, 0o600)
 }
 
-// toldOf returns what the workers below a directory have written of a phase.
-func toldOf(t *testing.T, directory, phase string) (all []workerTold) {
+// countedBy returns what the workers below a directory have written of a phase.
+func countedBy(t *testing.T, directory, phase string) (all []workerCounts) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(directory, "*.json"))
 	if err != nil {
@@ -155,7 +155,7 @@ func toldOf(t *testing.T, directory, phase string) (all []workerTold) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var c workerTold
+		var c workerCounts
 		if err := json.Unmarshal(text, &c); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -167,7 +167,7 @@ func toldOf(t *testing.T, directory, phase string) (all []workerTold) {
 }
 
 // tells holds a phase's histograms, and so its percentiles, to be those of all that its workers counted.
-func tells(t *testing.T, p *record.Phase, workers []workerTold) {
+func tells(t *testing.T, p *record.Phase, workers []workerCounts) {
 	t.Helper()
 	for _, o := range p.Operations {
 		all := histogram.New()
@@ -175,11 +175,11 @@ func tells(t *testing.T, p *record.Phase, workers []workerTold) {
 			all.Add(w.Service[o.Name])
 		}
 		if all.Count() == 0 || !maps.Equal(maps.Collect(all.All()), maps.Collect(o.Service.All())) {
-			t.Errorf("%s, %s: the %d workers timed %d operations, and %d are told", p.Name, o.Name, len(workers), all.Count(), o.Service.Count())
+			t.Errorf("%s, %s: the %d workers timed %d operations, and %d are reported", p.Name, o.Name, len(workers), all.Count(), o.Service.Count())
 		}
 		for _, q := range []float64{0.5, 0.99, 0.999} {
 			if got, want := o.Service.Quantile(q), all.Quantile(q); got != want {
-				t.Errorf("%s, %s: quantile %g is told as %g, and is %g", p.Name, o.Name, q, got, want)
+				t.Errorf("%s, %s: quantile %g is reported as %g, and is %g", p.Name, o.Name, q, got, want)
 			}
 		}
 	}
@@ -187,8 +187,8 @@ func tells(t *testing.T, p *record.Phase, workers []workerTold) {
 
 // One, two, four and eight agents, each on a network of its own and with a clock that is by thousands of
 // seconds from the conductor's, do what as many processes of one machine do, to the operation;
-// percentiles are to the bucket those of all times that their workers counted; and the start error that
-// is told is true.
+// percentiles are to the bucket those of all times that their workers counted; and the reported start
+// error is right.
 func TestAgentsInNetworkNamespaces(t *testing.T) {
 	inLongTests(t)
 	p := installed(t, "redis")
@@ -258,11 +258,11 @@ func TestAgentsInNetworkNamespaces(t *testing.T) {
 			}
 			for phase := 1; phase < len(many.Phases); phase++ {
 				name := many.Phases[phase].Name
-				tells(t, &one.Phases[phase], toldOf(t, alone, name))
-				var all []workerTold
+				tells(t, &one.Phases[phase], countedBy(t, alone, name))
+				var all []workerCounts
 				trueStart := make([]int64, count) // by process, on the conductor's clock
 				for i, directory := range told {
-					own := toldOf(t, directory, name)
+					own := countedBy(t, directory, name)
 					if len(own) != 1 {
 						t.Fatalf("agent %d: %d workers did %s", i, len(own), name)
 					}
@@ -278,7 +278,7 @@ func TestAgentsInNetworkNamespaces(t *testing.T) {
 					apart, truly, within :=
 						a.StartNS-agents[0].StartNS, trueStart[i]-trueStart[0], a.ClockErrorNS+agents[0].ClockErrorNS
 					if away := apart - truly; max(away, -away) > within {
-						t.Errorf("%s: agent %d is said to have begun %d ns after the first, within %d ns, and began %d ns after it", name, i, apart, within, truly)
+						t.Errorf("%s: agent %d began by the report %d ns after the first, within %d ns, and truly %d ns after it", name, i, apart, within, truly)
 					}
 				}
 			}

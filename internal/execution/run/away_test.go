@@ -64,8 +64,8 @@ func TestAgentsLoadACluster(t *testing.T) {
 	}
 }
 
-// What scans of agents find is held against what was acknowledged, as far as one agent knows it: what others
-// wrote in the phase is owed to nobody, and no honest store is accused for it.
+// What scans of agents find is held against what was acknowledged, as far as one agent knows it: records
+// that others wrote in the phase may be missing, and no honest store is accused for it.
 func TestAgentsRecordFinds(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -146,9 +146,9 @@ func sameWork(t *testing.T, here, away *record.Trial) {
 	}
 }
 
-// A whole run whose agent is started by ssh: it is told where, counts as an agent of this machine
-// does, and leaves nothing that runs.
-func TestARunBySSH(t *testing.T) {
+// A whole run whose agent is started by ssh: the record says where, the agent counts as one of this
+// machine does, and leaves nothing that runs.
+func TestRunBySSH(t *testing.T) {
 	t.Parallel()
 	p := installed(t, "redis")
 	target, ssh := sshtest.Start(t)
@@ -186,7 +186,7 @@ step_timeout: 300s
 `
 
 // A clock that is hours away costs the start nothing: it is known to the round trip.
-func TestAnAgentWhoseClockIsAway(t *testing.T) {
+func TestAgentWithAWrongClock(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	p := installed(t, "redis")
@@ -200,7 +200,7 @@ func TestAnAgentWhoseClockIsAway(t *testing.T) {
 	if trial.Error != "" || len(codes(trial)) > 0 || len(trial.Phases) != 2 {
 		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
 	}
-	// Not --boottime: the kernel tells when a process began by it, which says whose a process is.
+	// Not --boottime: the kernel reports when a process began by it, which says whose a process is.
 	// A start that was wrong by the offset would be in the past, or 5,000 s ahead.
 	phase := trial.Phases[1]
 	if a := phase.Agents[0]; a.StartNS < -a.ClockErrorNS || a.StartNS > 60e9 || phase.ElapsedNS <= 0 ||
@@ -214,7 +214,7 @@ func TestAnAgentWhoseClockIsAway(t *testing.T) {
 //
 // Fault (agents): an agent is killed
 // Assay: the trial fails, names it, and runs again with a new one
-func TestAnAgentThatIsKilled(t *testing.T) {
+func TestAgentThatIsKilled(t *testing.T) {
 	t.Parallel()
 	p := installed(t, "redis")
 	v := &faultyView{View: live.NewPlain(discard{}), in: "mixed", fault: func() {

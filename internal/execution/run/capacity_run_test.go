@@ -87,7 +87,7 @@ func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity
 }
 
 // A step that ended before anybody looked at its judged part is judged as a whole, with what never began.
-func TestAStepThatNobodyLookedAtIsJudged(t *testing.T) {
+func TestUnwatchedStepIsJudged(t *testing.T) {
 	response := histogram.New()
 	for range 90 {
 		response.Record(1_000_000)

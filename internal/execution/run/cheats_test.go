@@ -173,7 +173,7 @@ func TestCheatingClientsAreCaught(t *testing.T) {
 // Assay: the trial ends there, in the store's words (`load-failed`). Loads go in batches of as
 // many bytes as the driver says that the store takes, 64 MiB at most
 // With: read.TestLoadsTakeTheBatchesThatAStoreHas, the kit's rule `batch`
-func TestALoadThatFailsInPartEndsItsTrial(t *testing.T) {
+func TestLoadThatFailsInPartEndsItsTrial(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := strings.NewReplacer("WORKER", fmt.Sprintf("%q", os.Args[0]), "DRIVER", "refuses-in-load").Replace(cheatingRun)

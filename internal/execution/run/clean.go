@@ -22,7 +22,7 @@ import (
 // Cleaned is what a cleaning did.
 type Cleaned struct {
 	Removed   []string // sentences
-	Forgotten []string // what may be left, and is told no more
+	Forgotten []string // what may be left, and is not reported again
 	Failed    []error  // what is left as it is
 
 	others map[string][]string // keys of runs that are not asked for: the server's name and place → the runs' folders
@@ -141,8 +141,8 @@ func clean(t owned.Thing) error {
 	return errors.New("this version of Assay does not know the kind")
 }
 
-// tellLeft cleans and says so.
-func (o Options) tellLeft(ctx context.Context, keys LeftKeys) {
+// cleanAndReport cleans and says so.
+func (o Options) cleanAndReport(ctx context.Context, keys LeftKeys) {
 	keys.Worker = o.Worker
 	c := CleanLeft(ctx, keys)
 	if len(c.Removed) > 0 {

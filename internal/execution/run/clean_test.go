@@ -20,8 +20,9 @@ import (
 	"assay/internal/testkit/processes"
 )
 
-// Keys that earlier runs left on a server are told once for each server, however many trials left them.
-func TestKeysOfEarlierRunsAreToldOnceAServer(t *testing.T) {
+// Keys that earlier runs left on a server are reported once for each server, however many trials left
+// them.
+func TestKeysOfEarlierRunsAreReportedOnceAServer(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, left := range []struct{ place, folder string }{{"127.0.0.1:1", "/runs/b"}, {"127.0.0.1:1", "/runs/a"}, {"127.0.0.1:2", "/runs/c"}} {
 		keys := serverKeys{Store: "etcd", Namespace: "0123456789abcdef", Open: control.Open{Endpoints: []string{left.place}}, Prepare: &control.Prepare{}}
@@ -39,7 +40,7 @@ func TestKeysOfEarlierRunsAreToldOnceAServer(t *testing.T) {
 		"etcd at 127.0.0.1:1 may still hold keys of 2 earlier trials, one of the run in /runs/a: assay doctor --clean removes them, and --forget too forgets them where the server is gone",
 		"etcd at 127.0.0.1:2 may still hold keys of 1 earlier trial, one of the run in /runs/c: assay doctor --clean removes them, and --forget too forgets them where the server is gone",
 	}
-	for range 2 { // what is told is still there
+	for range 2 { // what is reported is still there
 		var told []string
 		for _, err := range CleanLeft(t.Context(), LeftKeys{}).Failed {
 			told = append(told, err.Error())
@@ -58,7 +59,7 @@ func TestKeysOfEarlierRunsAreToldOnceAServer(t *testing.T) {
 // while samples, a trial's seal or a report are written
 // Assay: each mount, cgroup, directory and temporary file is noted before it is made; the next run
 // or `assay doctor --clean` removes it
-// With: main.TestDoctorCleansWhatAKilledConductorLeft, owned.TestNotesOfTheKilledAreLeft
+// With: main.TestDoctorCleansWhatAKilledConductorLeft, owned.TestNotesOfKilledProcessesAreLeft
 func TestKilledConductorLeavesNoFileAndNoProcess(t *testing.T) {
 	ofFigures(t)
 	mountable(t)
@@ -176,7 +177,7 @@ func leftNotes(root string) (left []string) {
 }
 
 // A user's mount in a store's directory is not emptied.
-func TestAMountInTheDataIsLeftAlone(t *testing.T) {
+func TestMountInTheDataIsNotRemoved(t *testing.T) {
 	precious := t.TempDir()
 	file := filepath.Join(precious, "file")
 	if err := os.WriteFile(file, []byte("theirs"), 0o600); err != nil {

@@ -38,7 +38,7 @@ func TestCompressibilityIsThatOfEachShape(t *testing.T) {
 }
 
 // A mixture of lengths is one shape, of which each length has its share.
-func TestAMixtureIsMeasuredAsOne(t *testing.T) {
+func TestMixtureIsMeasuredAsOne(t *testing.T) {
 	ofFigures(t)
 	count := map[int]int{}
 	for _, length := range mixture([]experiment.Size{{Bytes: 10, Weight: 3}, {Bytes: 1000, Weight: 1}}) {

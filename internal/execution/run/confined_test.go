@@ -45,7 +45,7 @@ func pin(threads int) {
 // block. A thread that pins itself beside others changes nothing, and one that somebody else pins
 // looks the same
 // With: host.TestConfinement
-func TestHandsFromOutsideAreSeen(t *testing.T) {
+func TestChangedAffinityIsReported(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	if runtime.NumCPU() < 2 {

@@ -282,7 +282,7 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 			endpoint, asked := listening(t)
 			text := strings.NewReplacer("WORKER", fmt.Sprintf("[%q, worker]", os.Args[0]), "DRIVER", c.driver,
 				"HANDLES", c.handles, "THREADS", strconv.Itoa(c.threads), "ENDPOINT", endpoint).Replace(diallingRun)
-			if c.driver == "unfair" { // a thread without a turn is told where the others do many operations
+			if c.driver == "unfair" { // a thread without a turn is reported where the others do many operations
 				text = strings.Replace(text, "rate: 100", "rate: 400", 1)
 			}
 			trial, _, run := runCounted(t, text, c.driver, "")

@@ -72,7 +72,7 @@ func (c *content) lengthMax() int {
 	return c.experiment.ValueBytesMax(c.cell)
 }
 
-// alone reports whether nobody else's records have the trial's keys.
+// alone reports whether no other trial's records have the trial's keys.
 func (c *content) alone() bool { return c.namespace != "" || !c.store.Outlives() }
 
 // shortLengths are the lengths of values that have no room for a stamp.

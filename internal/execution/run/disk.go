@@ -176,9 +176,9 @@ func saysFull(text string) bool {
 	return slices.ContainsFunc([]string{"no space left", "enospc", "disk is full", "disk full", "disk quota exceeded"}, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// A store that says so is believed that the disk is full with less than fullBytes free: its next
-// file, or its next step of growth, finds no room, though there is some. Where nobody says so,
-// there must be less than emptyBytes.
+// A store that reports a full disk is believed with less than fullBytes free: its next file, or its
+// next step of growth, finds no room, though there is some. Where it does not report that, there must
+// be less than emptyBytes.
 const (
 	fullBytes  = 256 << 20
 	emptyBytes = 1 << 20

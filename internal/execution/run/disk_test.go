@@ -70,7 +70,7 @@ func lastEvent(run *record.Run) string { return run.Events[len(run.Events)-1].Ki
 
 // The stores fill the disk that the run directory stands on, too: each trial ends, and the run goes
 // on.
-func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
+func TestFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	// On a full disk pebble goes on trying for as long as it may: without success, and busily.
@@ -151,8 +151,8 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 	}
 }
 
-// fill takes all room of a disk until it is told to stop, even room that is made meanwhile. stop
-// removes what it wrote.
+// fill takes all room of a disk until stop is called, even room that is made meanwhile. stop removes
+// what it wrote.
 func fill(t *testing.T, disk string) (stop func()) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(disk, "foreign"))
@@ -199,7 +199,7 @@ func fill(t *testing.T, disk string) (stop func()) {
 
 // Something that is not Assay's fills the disk of the run directory: there is nothing to remove
 // that would help. The run ends and says so; once there is room, it goes on.
-func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
+func TestDiskThatOthersFillEndsTheRun(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, place := range []string{"run directory", "data root"} {
@@ -290,7 +290,7 @@ func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 }
 
 // The words of a full disk may stand in the worker's log alone.
-func TestTheLogIsLookedThrough(t *testing.T) {
+func TestFullDiskIsFoundInTheLog(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"background error: write x.sst: no space left on device\npanic: 0x1\n" + strings.Repeat("stack\n", 1000): true, "panic: 0x1\n": false, "": false} {
 		writer, id := writerOf(t)
@@ -335,7 +335,7 @@ func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsToldOnce(t *testing.T) {
+func TestFullDiskIsReportedOnce(t *testing.T) {
 	full, again, other := fmt.Errorf("first: %w", unix.ENOSPC), fmt.Errorf("again: %w", unix.EDQUOT), errors.New("other")
 	for _, c := range []struct {
 		first error

@@ -216,7 +216,7 @@ func (c *syncCheck) of(p *record.Phase, before syncsDone) *record.Syncs {
 }
 
 // syncedWrites are the operations of a phase that changed something for certain. A delete may have
-// found nothing where the store does not tell.
+// found nothing where the store does not report.
 func syncedWrites(p *record.Phase) (n uint64) {
 	for _, o := range p.Calls() {
 		if code, _ := trace.ParseOperation(o.Name); code.Changes() && code != trace.Delete {

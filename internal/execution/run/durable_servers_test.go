@@ -82,9 +82,9 @@ func freeEndpoint(t *testing.T) string {
 // another `sync_interval` or `commitlog_sync`, an engine in memory)
 // Assay: asked again at the end of each phase: `durability-not-shown` (`class-changed`). Not
 // found, but for its rate: one that is changed back in between
-// With: postgres.TestASettingThatIsChangedLaterIsTold, nats.TestAServerWhoseSyncIntervalChanges,
-// cassandra.TestEvidenceOfNodes, mongodb.TestEvidenceOfMongod
-func TestAServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
+// With: postgres.TestLaterChangeOfASettingIsReported, nats.TestServerWhoseSyncIntervalChanges,
+// cassandra.TestNodeEvidence, mongodb.TestEvidenceOfMongod
+func TestServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	endpoint := startRedis(t, t.TempDir())
@@ -117,8 +117,8 @@ func TestAServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
 // Fault (physics): a server keeps its files in memory, or they can't be looked at
 // Assay: its class is its claim: a table of its own, whose title says "claimed by the store, not
 // checked" in every format
-// With: detect.TestClaimedClassesStandApart
-func TestAServersFilesInMemoryAreNoDisk(t *testing.T) {
+// With: detect.TestClaimedClassesHaveTablesOfTheirOwn
+func TestServersFilesInMemoryAreNoDisk(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	directory, err := os.MkdirTemp("/dev/shm", "assay-test-")

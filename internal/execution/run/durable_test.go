@@ -97,7 +97,7 @@ func TestProofsAreCited(t *testing.T) {
 // `durability-not-shown` (`syncs-too-few`), grave finding `durability-not-shown`, no rank, exit
 // status 3
 // With: record.TestNotDurable
-func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
+func TestClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	root := t.TempDir()
@@ -140,7 +140,7 @@ func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 // (`syncs-too-few`). Else the disk's flushes hide it, and the summary says how many writes a sync
 // may have covered. Within that number only a power cut finds it
 // With: crash.TestPower
-func TestAnEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
+func TestEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -183,7 +183,7 @@ func TestStoresThatSyncAreNotAccused(t *testing.T) {
 	}
 }
 
-// What can't be known is no accusation, and is told.
+// Syncs that can't be counted accuse no store, and are reported as not measured.
 //
 // Fault (physics): the disk does not count flushes, or there is none
 // Assay: not measured; the run tells it once

@@ -12,7 +12,7 @@ import (
 )
 
 // A trial without a limit, a server or a promise of syncs has none of them to ask.
-func TestCollaborators_that_are_not_there(t *testing.T) {
+func TestTrialWithoutLimitServerOrSyncs(t *testing.T) {
 	var limit *memoryLimit
 	if limit.killed() || limit.end(nil, func() { t.Error("a trial without a limit was emptied") }) != nil {
 		t.Error("no limit killed or failed")
@@ -64,7 +64,7 @@ func TestMarkFull(t *testing.T) {
 	}
 	r.markFull(finding.FullDiskParams{Code: finding.MarkMountFull})
 	if len(r.Marks) != 3 {
-		t.Errorf("a full disk is told twice: %v", r.Marks)
+		t.Errorf("a full disk is reported twice: %v", r.Marks)
 	}
 }
 
@@ -78,6 +78,6 @@ func TestDisk_othersTook(t *testing.T) {
 		t.Skip("the file system does not tell what is free")
 	}
 	if d.freeBefore = 2 * free; d.othersTook() == 0 {
-		t.Error("half of what was free is gone, and nobody took it")
+		t.Error("half of what was free is gone, but no other process took it")
 	}
 }

@@ -129,7 +129,7 @@ step_timeout: 300s
 			case s == nil != (driver == "silently-eventual"):
 				t.Errorf("its staleness is %+v", s)
 			case driver == "eventual" && (s.LateNS == nil || s.LateNS.Quantile(1) > 405e6 || len(s.Ages) == 0):
-				t.Errorf("it is 400 ms late at most, and is told to be so: %+v", s)
+				t.Errorf("it is 400 ms late at most, and is reported so: %+v", s)
 			}
 			var marked []finding.Code
 			for _, m := range trial.CountedMarks() {

@@ -95,7 +95,7 @@ func TestEvictionsAreHeldAgainstTheCount(t *testing.T) {
 			case c.lost && (f.Lost == 0 || f.Evicted > 0 || trial.State != record.Marked):
 				t.Errorf("lost records are not told: %+v, %+v", f, trial.Marks)
 			case !c.lost && (f.Lost > 0 || f.Evicted == 0 || f.StoreEvicted == nil || len(codes(trial)) > 0):
-				t.Errorf("evictions are told as losses: %+v, %+v", f, trial.Marks)
+				t.Errorf("evictions are reported as losses: %+v, %+v", f, trial.Marks)
 			}
 		})
 	}

@@ -85,8 +85,8 @@ phases:
   - {name: reads, mix: {read: 100}, rate: 1000, for: 1s}
 `
 
-// Whoever lets values end early loses them, and whoever keeps them is late, also of some keys alone. Who
-// is on time is accused of nothing, and every miss is told as what it is.
+// A store that removes values early has lost them, and one that keeps them is late, also of some keys
+// alone. One that is on time is accused of nothing, and every miss is reported as what it is.
 //
 // Fault (physics): a store removes values before their TTL (by 10 %), after it (2 s), of some keys
 // alone, or never

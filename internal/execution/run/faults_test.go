@@ -94,7 +94,7 @@ func TestPerturbationsAreAPartOfAPhase(t *testing.T) {
 // With: host.TestRoomLimitsAreSetAndLifted
 // With: host.TestRoomLimitsCPUTime
 // With: host.TestRoomLimitsTheDisk
-// With: run.TestALimitThatCantBeSetEndsThePhase
+// With: run.TestImpossibleLimitEndsThePhase
 // With: facts.TestInjectedLimitsAreFound
 func TestLimitsOfTheMachineAreAPartOfAPhase(t *testing.T) {
 	t.Parallel()
@@ -118,12 +118,12 @@ func TestLimitsOfTheMachineAreAPartOfAPhase(t *testing.T) {
 		t.Errorf("what happened is %q, want %q: %+v", did, want, phase.Faults)
 	}
 	if len(phase.Confined) > 0 {
-		t.Errorf("it is told as another's doing: %+v", phase.Confined)
+		t.Errorf("it is reported as another's doing: %+v", phase.Confined)
 	}
 }
 
 // A limit that can't be set is no phase that was asked for.
-func TestALimitThatCantBeSetEndsThePhase(t *testing.T) {
+func TestImpossibleLimitEndsThePhase(t *testing.T) {
 	u := &underTest{store: experiment.Store{Server: &experiment.Server{Count: 1}}}
 	for _, one := range []record.ServerFault{
 		{Does: experiment.FaultMemory, Amount: "64 MiB", Node: 1, Error: "it holds 80 MB"},
@@ -141,7 +141,7 @@ func TestALimitThatCantBeSetEndsThePhase(t *testing.T) {
 
 // A start that outlasts its phase is waited for, so that what follows has every server, and what was due
 // meanwhile is not done after the phase.
-func TestAStartThatOutlastsItsPhase(t *testing.T) {
+func TestStartThatOutlastsItsPhase(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
 	var first, began atomic.Int64 // the server's process, and when its second life was first asked if it answers

@@ -48,7 +48,7 @@ func TestFillsOnMiss(t *testing.T) {
 				t.Errorf("%+v", fills)
 			}
 			if p.History == nil || p.History.Fills == nil || p.History.Fills.Fills == 0 {
-				t.Errorf("of the sample's fills nothing is told: %+v", p.History)
+				t.Errorf("the sample's fills are missing: %+v", p.History)
 			}
 		})
 	}

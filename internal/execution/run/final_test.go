@@ -15,7 +15,7 @@ import (
 //
 // Fault (conductor): more records are to be checked than memory has room for
 // Assay: as many as fit in half of it are drawn at random, and the report says how many of how many
-func TestTheFinalCheckFitsIntoMemory(t *testing.T) {
+func TestFinalCheckFitsIntoMemory(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	const records = checkedMin + 2000

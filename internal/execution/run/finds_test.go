@@ -46,9 +46,9 @@ verify_records: 0
 // began and begun before they ended: `records-left-out` (`finds`), grave, no rank. Of 512 finds, a
 // lie in one of 170 is found in 95 %. After the inserts totals are exact too: `counts-disagree`
 // (`items`). Honest stores are not accused
-// With: finds.TestScansThatSkipAreFound, storetest.TestLiesAreFound (lies-scan-skips,
+// With: finds.TestSkippingScansAreFound, storetest.TestLiesAreFound (lies-scan-skips,
 // lies-scan-late, lies-index-late, lies-count-less), finds.TestHonestStoresAreNeverAccused
-func TestFindsAreHeldAgainstWhatWasThere(t *testing.T) {
+func TestQueryResultsAreHeldAgainstTheRecords(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	const scans, counts, queries = "scan: 2", `"count:kind": 2`, `"query:kind": 2`

@@ -221,7 +221,7 @@ func TestRareDropsOfASmallUniformLoadAreFound(t *testing.T) {
 }
 
 // A store that acknowledges swaps without doing them loses each of them once.
-func TestSwapsThatAreNotDoneAreMarkedOnce(t *testing.T) {
+func TestUndoneSwapsAreMarkedOnce(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	_, marks := consistencyOf(t, "lies-swap", "{read: 1, compare_and_swap: 1}", "operations: 4000")
@@ -244,7 +244,7 @@ func TestSwapsThatAreNotDoneAreMarkedOnce(t *testing.T) {
 // reads, and in 99.9 % of 450,000
 // With: run.TestInconsistentStoresAreMarked (lies-lost-writes),
 // run.TestRareDropsOfASmallUniformLoadAreFound, history.TestCoverage,
-// trace.TestAUniformSmallLoadIsSampledUpToTheBound
+// trace.TestUniformSmallLoadIsSampledUpToTheBound
 func TestInconsistentStoresAreMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -74,7 +74,7 @@ func TestIncrementsAreCounted(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIncrementsWronglyIsMarked(t *testing.T) {
+func TestStoreThatIncrementsWronglyIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for driver, mark := range map[string]finding.Code{

@@ -26,7 +26,7 @@ import (
 //
 // Fault (conductor): a run is interrupted or killed
 // Assay: `interruptions` of run.json: when, and by which signal
-// With: run.TestAKillIsRecorded
+// With: run.TestKillIsRecorded
 func TestCtrlCIsHeardInEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"open", "prepare", "run", "inspect", "sync", "close"} {
@@ -92,7 +92,7 @@ func exists(path string) bool {
 }
 
 // A resumed run says that it was killed, too.
-func TestAKillIsRecorded(t *testing.T) {
+func TestKillIsRecorded(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := anExperiment(misbehave.Honest, own())

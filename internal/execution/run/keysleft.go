@@ -114,7 +114,7 @@ func (k *keysNote) write() error {
 }
 
 // removeKeys deletes the trial's keys from a server, which would otherwise hold those of every
-// trial, by a worker of its own: that of the trial may be gone. What goes wrong is told, and is no
+// trial, by a worker of its own: that of the trial may be gone. A failure is reported, but is no
 // result of the trial. Once the user has stopped the run, it takes [stopPatience] at most.
 func (t *trial) removeKeys(ctx context.Context, ended error) {
 	if t.keys == nil {

@@ -238,8 +238,8 @@ func (s *namedServer) configure(t *testing.T, settings ...string) {
 // Fault (left): a named server's settings are changed, so that it refuses the class of its noted
 // keys
 // Assay: the keys are deleted in whichever class it opens
-// With: run.TestAKillLeavesANoteOfKeys/redis
-func TestAKillLeavesANoteOfKeys(t *testing.T) {
+// With: run.TestKillLeavesANoteOfKeys/redis
+func TestKillLeavesANoteOfKeys(t *testing.T) {
 	ofFigures(t)
 	for i, c := range named {
 		t.Run(c.driver, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestKeysNeedConsent(t *testing.T) {
 //
 // Fault (left): a named server stops answering, and keeps its keys
 // Assay: reported within a bounded time, and noted
-func TestKeysOfASilentServerAreTold(t *testing.T) {
+func TestKeysOfASilentServerAreReported(t *testing.T) {
 	ofFigures(t)
 	p, _ := drivers.Program("redis")
 	i := servertest.Start(t, p, store.D0, servertest.WithoutLogin(p, nil))

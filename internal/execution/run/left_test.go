@@ -63,15 +63,15 @@ func (h *fillingHandle) Put(key, value []byte) error {
 	return h.Handle.Put(key, value)
 }
 
-// What a run leaves changed on a server that is not its own is told, with what undoes it, and the trials
-// that would begin on it are refused in its words. A server that is left as it was is told of nothing.
+// What a run leaves changed on a server that is not its own is reported, with what undoes it. Trials that
+// would begin on it are refused with the same text. Of a server that is left as it was nothing is said.
 //
 // Fault (servers): a run leaves a named server in a state that outlasts it: etcd at its quota
 // refuses everybody's writes
 // Assay: on the first screen, with the commands that undo it; trials and runs that would begin on
 // such a server are refused. Before it, a quota that the loads may fill is warned of
-// With: etcd.TestAServerAtItsQuotaIsTold
-func TestWhatARunLeavesOnAServerIsTold(t *testing.T) {
+// With: etcd.TestServerAtItsQuotaIsReported
+func TestStateLeftOnAServerIsReported(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -116,7 +116,7 @@ func TestKilledAtTheMemoryLimit(t *testing.T) {
 	}
 }
 
-func TestALimitThatIsLargeEnoughChangesNothing(t *testing.T) {
+func TestLargeLimitChangesNothing(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	if err := host.CheckMemoryLimit(); errors.Is(err, host.ErrNoMemoryLimit) {
@@ -140,7 +140,7 @@ func TestALimitThatIsLargeEnoughChangesNothing(t *testing.T) {
 	}
 }
 
-func TestALimitThatCantBeSetStopsTheRunBeforeItBegins(t *testing.T) {
+func TestImpossibleLimitIsRefusedBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(inserts("memory", "D0", "memory_limit: 64MiB"), "60000", "100", 2)
 	directory := filepath.Join(t.TempDir(), "run")
@@ -335,7 +335,7 @@ func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 //
 // Fault (disk): a load meets a full disk before the first sample
 // Assay: the trial fails
-func TestALoadThatMetAFullDiskFails(t *testing.T) {
+func TestLoadThatMetAFullDiskFails(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
@@ -351,7 +351,7 @@ func TestALoadThatMetAFullDiskFails(t *testing.T) {
 
 // Fault (disk): the store's directory vanishes
 // Assay: the trial is marked `data-vanished` (`directory`)
-func TestAVanishedDirectoryIsMarked(t *testing.T) {
+func TestVanishedDirectoryIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

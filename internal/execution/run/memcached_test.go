@@ -81,7 +81,7 @@ phases:
 //
 // Fault (values): memcached holds keys of other programs
 // Assay: each trial's keys begin with its name; a trial deletes its own and touches no other. "Not
-// empty" is told before the run
+// empty" is reported before the run
 func TestRealMemcachedIsNotAccused(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

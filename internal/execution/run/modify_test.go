@@ -74,7 +74,7 @@ func TestSomeColumnsAreUpdatedAndChecked(t *testing.T) {
 	}
 }
 
-func TestAStoreThatModifiesWronglyIsMarked(t *testing.T) {
+func TestStoreThatModifiesWronglyIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for driver, mark := range map[string]finding.Code{

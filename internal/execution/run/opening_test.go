@@ -8,7 +8,7 @@ import (
 )
 
 // A load has the driver's weakest class, and no load, or a server that sets its class, the cell's.
-func TestALoadIsOpenedInTheWeakestClass(t *testing.T) {
+func TestLoadIsOpenedInTheWeakestClass(t *testing.T) {
 	t.Parallel()
 	classes := []store.DurabilityClaim{{Class: store.D1}, {Class: store.D3}}
 	for _, c := range []struct {
@@ -56,8 +56,8 @@ func TestLoadsOpenNoHandleForEachRecord(t *testing.T) {
 	}
 }
 
-// Only an embedded store is told a directory, and only one that is asked has records with columns.
-func TestEmbeddedStoresAloneAreToldADirectory(t *testing.T) {
+// Only an embedded store gets a directory, and only an experiment with columns defines them.
+func TestOnlyEmbeddedStoresGetADirectory(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[store.Kind]string{store.Embedded: "/data", store.Server: "", store.Memory: ""} {
 		s := experiment.Store{Driver: "x", Endpoints: []string{"127.0.0.1:9"}, Description: store.Description{Kind: kind}}

@@ -33,7 +33,7 @@ func TestTrialsStateAndCauseFollowItsError(t *testing.T) {
 		{"", agents.ErrLost, record.Failed, finding.CauseAgentLost},
 		{"", conductor.ErrHung, record.Failed, finding.CauseHung},
 		{"", conductor.ErrDied, record.Failed, finding.CauseDied},
-		{"", errors.New("what nobody knows"), record.Failed, finding.CauseOther},
+		{"", errors.New("an unknown error"), record.Failed, finding.CauseOther},
 	} {
 		var o outcome
 		o.end(c.refuse, c.err)
@@ -44,7 +44,7 @@ func TestTrialsStateAndCauseFollowItsError(t *testing.T) {
 }
 
 // What was known of the cause before it failed stays; one that is marked says why.
-func TestAMarkedTrialSaysWhy(t *testing.T) {
+func TestMarkedTrialSaysWhy(t *testing.T) {
 	t.Parallel()
 	var o outcome
 	o.mark("look", finding.Bare(finding.MarkNotBegun))

@@ -6,13 +6,13 @@ import (
 )
 
 // outside is when the conductor itself saw a phase at work, in ns of CLOCK_MONOTONIC. A rate is
-// operations over the time that the worker tells, so that this time is held against what can be
+// operations over the time that the worker reports, so that this time is held against what can be
 // seen from outside.
 type outside struct {
 	workingBy    int64 // operations had been done by then, at the latest; 0: never seen
 	workingAfter int64 // operations were done after this; 0: never seen
 
-	asked   int64 // the worker was told to run after this
+	asked   int64 // the worker got its run request after this
 	replied int64 // it had ended by then; 0: it did not reply
 
 	lookedAt     int64 // begin of the look before

@@ -10,7 +10,7 @@ import (
 // Fault (physics): a phase of 2 s says 4 s
 // Assay: start and end are held against `run` and its reply: `machine-disturbed`
 // (`clock-began-early`, `clock-ended-late`, `clock-began-late`, `clock-ended-early`)
-func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
+func TestPhaseTimesAreHeldAgainstObservations(t *testing.T) {
 	const second = int64(1e9)
 	for _, c := range []struct {
 		name       string
@@ -26,7 +26,7 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		{"too early an end", 10 * second, 12 * second, 0, finding.MarkEndedSoon},
 		{"an end that a busy machine explains", 10 * second, 12 * second, 1500e6, ""},
 		{"an end that a busy machine does not explain", 10 * second, 12 * second, 500e6, finding.MarkEndedSoon},
-		{"a start that is told too late, which nobody's load explains", 12 * second, 14 * second, 9 * second, finding.MarkBeganLate},
+		{"a start that is reported too late, which no load explains", 12 * second, 14 * second, 9 * second, finding.MarkBeganLate},
 		{"no end: the worker died", 10 * second, 0, 0, ""},
 	} {
 		var s outside
@@ -52,8 +52,8 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		want       finding.Code
 	}{
 		{"as asked", 10 * second, 12 * second, ""},
-		{"two seconds are told as four, back", 8 * second, 12 * second, finding.MarkBeganEarly},
-		{"two seconds are told as four, on", 10 * second, 14 * second, finding.MarkEndedLate},
+		{"two seconds are reported as four, back", 8 * second, 12 * second, finding.MarkBeganEarly},
+		{"two seconds are reported as four, on", 10 * second, 14 * second, finding.MarkEndedLate},
 	} {
 		s := outside{asked: 10*second - 1e5, replied: 12*second + 1e5}
 		if marks := s.against("mixed", c.start, c.end, 9*second); (len(marks) > 0) != (c.want != "") || len(marks) > 0 && marks[0].Code != c.want {
@@ -61,7 +61,7 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		}
 	}
 	if marks := new(outside).against("short", 1, 2, 0); len(marks) > 0 {
-		t.Errorf("a phase that nobody looked at is marked: %+v", marks)
+		t.Errorf("a phase that was not watched is marked: %+v", marks)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 // excuses its late end
 // Assay: the phase lasts at least as long as it was seen at work: the conductor's clock bounds the
 // rate from above
-func TestARateIsBoundedFromOutside(t *testing.T) {
+func TestRateIsBoundedFromOutside(t *testing.T) {
 	t.Parallel()
 	const second = int64(1e9)
 	for name, c := range map[string]struct{ workingAfter, end, want int64 }{

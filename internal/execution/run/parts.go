@@ -170,7 +170,7 @@ func (p *part) result(in *phaseInput, phase span, know expected) (r record.Phase
 	return r, problems
 }
 
-// of returns what is said of the part's threads, of what is said of the phase's.
+// of returns the part's threads' share of a list with one entry for each of the phase's threads.
 func (p *part) of(threads []bool) []bool {
 	if threads == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// phaseInput is all that a phase gets. It asks nobody else.
+// phaseInput is all that a phase gets. It reads nothing else.
 type phaseInput struct {
 	asked       *experiment.Phase
 	cell        experiment.Cell
@@ -55,7 +55,7 @@ type testbed struct {
 	patience time.Duration // of a step
 }
 
-// listeners are told meanwhile.
+// listeners are called while the phase runs.
 type listeners struct {
 	series  func(record.Sample) error
 	tick    func(event.Tick)
@@ -71,7 +71,7 @@ type phaseOutcome struct {
 	last     counters.Sample     // the counters at its end
 	gaveUp   string              // why it was given up, if its store is silent
 	died     bool                // no process of it is left
-	unheard  bool                // threads of agents may have gone on after what they told
+	unheard  bool                // threads of agents may have gone on after what they reported
 	short    []finding.Mark      // it was to do something and did not
 	outside  []finding.Mark      // its times can't be what was seen from outside
 	err      error               // why it did not end well; what was counted until then stays

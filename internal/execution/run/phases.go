@@ -49,7 +49,7 @@ func (t *trial) phaseAt(ctx context.Context, p *experiment.Phase, at place, add 
 	}
 	result, file := &out.result, in.trace.file
 	t.forgot = result.Forgot
-	t.run.tellUnchecked(result.Syncs)
+	t.run.noteUncheckedClass(result.Syncs)
 	if problem, ok := t.past.holdDeletes(t.content, file, out.last); !ok && !out.unheard {
 		at := slices.IndexFunc(p.Parts(), func(part experiment.Phase) bool { return part.Does(trace.DeleteQuery) })
 		out.problems[at] = append(out.problems[at], problem)

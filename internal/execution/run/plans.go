@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// notTold is why a store without the ability has no plan.
-const notTold = "not reported by the store"
+// notReported is why a store without the ability has no plan.
+const notReported = "not reported by the store"
 
 // question is a query of define, found or counted.
 type question struct {
@@ -49,7 +49,7 @@ func (a planner) ask(phase string, file *trace.File, known []record.QueryPlan) (
 // trial's.
 func (a planner) explain(p *record.QueryPlan, f asking) error {
 	if !a.explains {
-		p.Why = notTold
+		p.Why = notReported
 		return nil
 	}
 	var told control.Explained
@@ -63,7 +63,7 @@ func (a planner) explain(p *record.QueryPlan, f asking) error {
 	case err != nil:
 		return fmt.Errorf("explain: %w", err)
 	case told.Use == store.IndexUntold:
-		p.Why = notTold
+		p.Why = notReported
 	}
 	p.Use, p.Index, p.Plan = told.Use, told.Index, told.Plan
 	return nil

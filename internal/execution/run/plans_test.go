@@ -22,7 +22,7 @@ func asks(queries ...int) *trace.File {
 }
 
 // Each question is asked once, whatever comes of it; a worker that is gone ends the asking.
-func TestAPlanIsAskedForOnce(t *testing.T) {
+func TestPlanIsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	var asked []int
 	var answer error
@@ -45,7 +45,7 @@ func TestAPlanIsAskedForOnce(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p.explains, asked = false, nil
-	if all, err = p.ask("look", asks(2), nil); err != nil || all[0].Why != notTold || asked != nil {
+	if all, err = p.ask("look", asks(2), nil); err != nil || all[0].Why != notReported || asked != nil {
 		t.Errorf("%v: %+v", err, all)
 	}
 }

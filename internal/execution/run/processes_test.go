@@ -144,7 +144,7 @@ func TestProcessesDoAPhaseTogether(t *testing.T) {
 	}
 }
 
-func TestAProcessThatIsKilledIsTold(t *testing.T) {
+func TestKilledProcessIsReported(t *testing.T) {
 	t.Parallel()
 	for name, which := range map[string]int{"the first": 0, "one in the middle": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestProcessesOutliveTheirServer(t *testing.T) {
 }
 
 // One of the processes is stopped from outside: it can't end the phase, and is killed for that.
-func TestAProcessThatHangsIsKilledAlone(t *testing.T) {
+func TestProcessThatHangsIsKilledAlone(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	trial, p := inProcesses(t, func(pids []int, _ int) { _ = syscall.Kill(pids[3], syscall.SIGSTOP) },
@@ -256,7 +256,7 @@ func TestProcessesMeetAFullDisk(t *testing.T) {
 }
 
 // A hundred tasks, as threads and as processes.
-func TestAHundredTasks(t *testing.T) {
+func TestHundredTasks(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for name, tasks := range map[string]string{"threads": "tasks: 100", "processes": "tasks: {processes: 100}"} {
@@ -304,7 +304,7 @@ func TestGroupsOfProcesses(t *testing.T) {
 // Fault (physics): a process of several begins late
 // Assay: its start stands in the result, marked `machine-disturbed` (`starts-apart`) above a tenth
 // of the phase. A process that says a wrong time is not found
-func TestProcessesThatLieAreFound(t *testing.T) {
+func TestLyingProcessesAreFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for what, want := range map[string]finding.Code{"other-lane": finding.FaultCounts, "late": finding.FaultApart} {

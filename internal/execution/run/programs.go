@@ -155,7 +155,7 @@ func tryPrograms(ctx context.Context, e *experiment.Experiment, o Options) error
 			cell++
 		}
 		if cell == len(e.Cells) {
-			continue // it is told why no trial of it is begun
+			continue // the plan says why none of its trials is begun
 		}
 		done[tried{s.Driver, s.Server.Binary()}] = true
 		where, err := o.dataPlace()

@@ -81,7 +81,7 @@ func TestOwnProgramIsSealed(t *testing.T) {
 	}
 }
 
-// scriptProgram writes a program that is memcached, but for what is said before it becomes that.
+// scriptProgram writes a script that runs some lines and then becomes memcached.
 func scriptProgram(t *testing.T, path, before string) {
 	t.Helper()
 	memcached, _ := memcachedProgram(t)
@@ -100,7 +100,7 @@ func scriptProgram(t *testing.T, path, before string) {
 // version, or one that ends at once
 // Assay: the run ends before its first trial, with its last lines
 // With: server.TestTell, read.TestStoresAreNamedByTheirPrograms
-func TestAProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
+func TestProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
 	for name, c := range map[string]struct{ script, want string }{
@@ -149,7 +149,7 @@ func TestAProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
 //
 // Fault (servers): a server's program is replaced, tells another version, or goes away in a run
 // Assay: the run ends, with both versions and digests; the trials before it stay
-func TestAProgramThatChangesEndsTheRun(t *testing.T) {
+func TestProgramThatChangesEndsTheRun(t *testing.T) {
 	t.Parallel()
 	memcached, _ := memcachedProgram(t)
 	for name, c := range map[string]struct{ first, then, want string }{

@@ -14,8 +14,8 @@ import (
 // digests are those of the programs of stores: those of a run are the same in all of its trials.
 var digests host.Digests
 
-// citeProofs looks for what cuts have shown of the store as it is open now. What can't be read proves
-// nothing, and is told.
+// citeProofs looks for what cuts have shown of the store as it is open now. A file that can't be read
+// proves nothing, and is reported.
 func (t *trial) citeProofs(class store.Durability) {
 	if t.run.options.Proved == nil || !slices.Contains([]store.Durability{store.D1, store.D2, store.D3}, class) {
 		return
@@ -73,8 +73,8 @@ func (t *trial) askDurability() *store.DurabilityEvidence {
 	return inspected.Durability
 }
 
-// tellUnchecked says once in a run that a class is a claim. The tables say it too.
-func (r *running) tellUnchecked(s *record.Syncs) {
+// noteUncheckedClass says once in a run that a class is a claim. The tables say it too.
+func (r *running) noteUncheckedClass(s *record.Syncs) {
 	if s != nil && s.Why != "" && !r.toldSyncs {
 		r.toldSyncs = true
 		r.view.Message("durability claims are not checked against the disk's flushes: " + s.Why)

@@ -139,7 +139,7 @@ func TestMountedQuotaIsTakenAwayAfterCtrlC(t *testing.T) {
 	unmounted(t, directory)
 }
 
-func TestMountedQuotaIsRefusedWhereTheDataCantStand(t *testing.T) {
+func TestMountedQuotaIsRefusedWithoutRoom(t *testing.T) {
 	t.Parallel()
 	mountable(t)
 	directory := filepath.Join(t.TempDir(), "run")
@@ -152,7 +152,7 @@ func TestMountedQuotaIsRefusedWhereTheDataCantStand(t *testing.T) {
 	}
 }
 
-func TestBusErrorIsTold(t *testing.T) {
+func TestBusErrorIsReported(t *testing.T) {
 	for text, want := range map[string]bool{"the worker died: signal: bus error (core dumped)": true, "signal: killed": false} {
 		if got := busError(errors.New(text)) != ""; got != want {
 			t.Errorf("%q: %v", text, got)
@@ -160,7 +160,7 @@ func TestBusErrorIsTold(t *testing.T) {
 	}
 }
 
-func TestTmpfsIsToldAndRefusedWithAMemoryLimit(t *testing.T) {
+func TestTmpfsIsReportedAndRefusedWithAMemoryLimit(t *testing.T) {
 	t.Parallel()
 	e := &experiment.Experiment{Cells: []experiment.Cell{{DiskQuota: 1 << 20}, {MemoryLimit: 1 << 30}}}
 	way, err := quotaWayOf(e, host.QuotaTmpfs, "no loop devices")
@@ -178,7 +178,7 @@ func TestTmpfsIsToldAndRefusedWithAMemoryLimit(t *testing.T) {
 
 // A tmpfs is full when its files have the size of the quota: the conductor must not end the phase
 // before the store meets that.
-func TestAMountedQuotaIsNotWatched(t *testing.T) {
+func TestMountedQuotaIsNotWatched(t *testing.T) {
 	t.Parallel()
 	inserts := &trace.File{Operations: []trace.Operation{trace.Insert}}
 	one := &disk{data: t.TempDir(), quota: 1 << 20}

@@ -12,7 +12,7 @@ import (
 	"assay/internal/presentation/tell"
 )
 
-// ends keeps what the view is told of each trial's end.
+// ends keeps what the view gets of each trial's end.
 type ends struct {
 	event.View
 	rates []float64
@@ -21,7 +21,7 @@ type ends struct {
 func (e *ends) TrialEnded(end event.TrialEnd) { e.rates = append(e.rates, *end.Rate) }
 
 // The live view, the trials of the result and, with one block, the table show the same rate.
-func TestATrialHasOneRate(t *testing.T) {
+func TestTrialHasOneRate(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

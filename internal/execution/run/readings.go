@@ -192,7 +192,7 @@ func (r *readings) tell(s *record.Sample) {
 }
 
 // misses is how many records that were read last were missing, of a store that counts what it removes
-// by itself: while the phase goes on, nobody knows if they are losses.
+// by itself: while the phase goes on, whether they are losses is unknown.
 func (r *readings) misses() (n uint64) {
 	if !r.holdings.evicts() {
 		return 0
@@ -222,7 +222,7 @@ func (m *memoryMost) see(now host.Usage) {
 	}
 }
 
-// read returns what the store told of itself since the sample before; nil if nothing.
+// read returns what the store reported about itself since the sample before; nil if nothing.
 func (o *ownCounters) read(c *counters.File) map[string]float64 {
 	if len(o.names) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // A request that was refused because others wrote is no error, and the answer of an operation with a
 // condition is not even a conflict.
-func TestConflictsAreToldApartFromErrors(t *testing.T) {
+func TestConflictsAreNotCountedAsErrors(t *testing.T) {
 	var told event.Tick
 	totals := []counters.Total{{Operation: trace.Request}, {Operation: trace.Add}}
 	asked := &totals[0].Outcomes

@@ -118,7 +118,7 @@ func TestRecordsWithColumnsAreFoundAndChecked(t *testing.T) {
 }
 
 // A store that can't say it, and one that fails to, lose nothing by it.
-func TestPlansThatAreNotTold(t *testing.T) {
+func TestUnknownPlansAreRecordedAsUnknown(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	trial := runTable(t, "silent-explain", "D1")
@@ -132,7 +132,7 @@ func TestPlansThatAreNotTold(t *testing.T) {
 	}
 }
 
-func TestAStoreThatLosesColumnsIsMarked(t *testing.T) {
+func TestStoreThatLosesColumnsIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for driver, mark := range map[string]string{
@@ -150,7 +150,7 @@ func TestAStoreThatLosesColumnsIsMarked(t *testing.T) {
 
 // What the conductor computes is what a store that drops one record in a thousand, passes over a
 // condition, or gives others than the first of an order, does not give.
-func TestAStoreThatAnswersQueriesWronglyIsMarked(t *testing.T) {
+func TestStoreThatAnswersQueriesWronglyIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for driver, c := range map[string]struct {
@@ -174,8 +174,8 @@ func TestAStoreThatAnswersQueriesWronglyIsMarked(t *testing.T) {
 	}
 }
 
-// What is wrong of one query, or slow, is told of that query alone.
-func TestQuestionsAreCountedApart(t *testing.T) {
+// A wrong or slow answer to one query counts for that query alone.
+func TestEachQueryIsCountedAlone(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	const both, newest, oneOf = 0, 1, 2 // named queries stand in the order of their names

@@ -114,8 +114,8 @@ func (w *workers) unheardOf(s *share, of *record.Unheard) *record.Unheard {
 	return of
 }
 
-// histories copies what the agents' threads have recorded of keys. What can't be had any more is told
-// as dropped, from the first operation on.
+// histories copies what the agents' threads have recorded of keys. What can't be had any more counts as
+// dropped, from the first operation on.
 func (w *workers) histories() {
 	if w.specs == nil || w.files.History == nil {
 		return

@@ -69,7 +69,7 @@ func skewed(t *testing.T, n, keys int) (file string, reads, writes, deletes uint
 	return file, reads, writes, deletes, float64(hits) / float64(asked)
 }
 
-// What a store gets of a recording is what was recorded, and the fidelity that is told is the truth.
+// A store gets what was recorded, and the reported fidelity is right.
 func TestReplaySendsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
 	const n, keys = 20_000, 1000

@@ -68,7 +68,7 @@
 //     batch that counts double mark the trial, in any worker and without a cost to its loop; and a
 //     detector compares the arms of a table, which ran the same trace.
 //   - The conductor holds the worker's time against its own. A rate is operations over the time
-//     that the worker tells. Operations that were seen to be done before its start or after its
+//     that the worker reports. Operations that were seen to be done before its start or after its
 //     end mark the trial. Histograms are the worker's word.
 //   - A process that dies does not end the phase of the others, as a client that crashes does not
 //     end those beside it. The trial fails anyway; the final check is made by those that
@@ -122,7 +122,7 @@ type Options struct {
 	Rig      []string         // that of the process that serves disks: powercut.Serve
 	Ceiling  experiment.Store // Assay's own null driver
 	View     event.View
-	Meter    event.Meter // nil: nobody watches by program
+	Meter    event.Meter // nil: no program watches
 
 	// Undecided names the comparisons of the run so far that more blocks could decide.
 	Undecided func(*record.Run) ([]string, error)
@@ -195,7 +195,7 @@ type running struct {
 // cancelled, the trial under way is ended, recorded as interrupted, and New returns without an
 // error.
 func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options) (Result, error) {
-	o.tellLeft(ctx, LeftKeys{})
+	o.cleanAndReport(ctx, LeftKeys{})
 	if err := checkLimits(e, o); err != nil {
 		return Result{}, err
 	}
@@ -240,7 +240,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
 	}
-	o.tellLeft(ctx, LeftKeys{Of: o.Directory, AllowRemote: true}) // whoever resumes has confirmed it
+	o.cleanAndReport(ctx, LeftKeys{Of: o.Directory, AllowRemote: true}) // whoever resumes has confirmed it
 	if err := checkLimits(&before.Experiment, o); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}
@@ -327,7 +327,7 @@ func (r *running) trials(ctx context.Context, left []plan.Trial) error {
 	}
 	r.initials = server.NewKept(where)
 	defer func() { _ = r.initials.Close() }() // files without a name: there is nothing to lose
-	r.tellHeld(ctx, left)
+	r.reportHeld(ctx, left)
 	if err := r.blocks(ctx, left); err != nil {
 		r.view.RunEnded("ended early") // the caller says why
 		return err

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if told := os.Getenv(toldVariable); told != "" && len(os.Args) > 1 && os.Args[1] == "worker" {
-		if err := tellingWorker(told); err != nil {
+		if err := countingWorker(told); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -384,7 +384,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 	}
 }
 
-func TestAnHonestTrialAddsUp(t *testing.T) {
+func TestHonestTrialAddsUp(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

@@ -25,8 +25,8 @@ func (r *running) blocks(ctx context.Context, left []plan.Trial) error {
 		}
 		now := ofBlock(left, block)
 		if block == 2 {
-			r.tellOverrun()
-			r.tellBusy()
+			r.warnOfOverrun()
+			r.warnOfBusyMachine()
 		}
 		for len(now) > 0 {
 			for _, p := range now {
@@ -112,8 +112,8 @@ func spoilt(t *record.Trial) bool {
 	return true
 }
 
-// tellOverrun says after the first block if the planned ones do not fit the time.
-func (r *running) tellOverrun() {
+// warnOfOverrun says after the first block if the planned ones do not fit the time.
+func (r *running) warnOfOverrun() {
 	s := r.experiment.Schedule
 	if expected := r.spent() * time.Duration(s.Blocks); s.Time > 0 && expected > s.Time {
 		r.say(finding.BlocksOverParams{Seconds: s.Time.Seconds(), Expected: expected.Seconds()})
@@ -123,9 +123,9 @@ func (r *running) tellOverrun() {
 // busyUsers is how many of the programs that use the CPU are named.
 const busyUsers = 3
 
-// tellBusy says after the first block if the machine spoilt half of its trials of stores, or more, and what
+// warnOfBusyMachine says after the first block if the machine spoilt half of its trials of stores, or more, and what
 // uses the CPU: what comes will not be ranked either.
-func (r *running) tellBusy() {
+func (r *running) warnOfBusyMachine() {
 	disturbed, of := 0, 0
 	for _, tries := range r.tries(1) {
 		last := tries[len(tries)-1]

@@ -171,7 +171,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 }
 
 // The figures of a block are those of the good try.
-func TestTheGoodTryCounts(t *testing.T) {
+func TestFiguresAreOfTheGoodTry(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3"), func(p plan.Trial) *record.Machine {
@@ -190,7 +190,7 @@ func TestTheGoodTryCounts(t *testing.T) {
 		}
 	}
 	if slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == finding.FaultForeign }) {
-		t.Error("blocks are said to be excluded that a repeat has filled")
+		t.Error("blocks that a repeat has filled are reported as excluded")
 	}
 	at := slices.IndexFunc(result.Findings, func(f finding.Finding) bool { return f.Code == "trials-repeated" })
 	if at < 0 || result.Findings[at].Params["count"] != 2 || result.Findings[at].Params["good"] != 2 {
@@ -199,7 +199,7 @@ func TestTheGoodTryCounts(t *testing.T) {
 }
 
 // A run that is stopped in a repeat does that repeat on --resume, and no more.
-func TestAnInterruptedRepeatIsResumed(t *testing.T) {
+func TestInterruptedRepeatIsResumed(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -282,7 +282,7 @@ func TestBlocksToDetect(t *testing.T) {
 
 // Where the time does not suffice for a whole block, the cells that fit get one, all arms of each; and
 // no part follows a part.
-func TestALastBlockIsOfTheCellsThatFit(t *testing.T) {
+func TestLastBlockIsOfTheCellsThatFit(t *testing.T) {
 	text := strings.Replace(smallExperiment(misbehave.Honest, "blocks: 3"), "records: 50", "records: [50, 60]", 1)
 	e, err := read.Load([]byte(text), "test.yaml", nil, read.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {

@@ -120,7 +120,7 @@ func stoppedBySignal(trial *record.Trial) bool {
 	return slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Code == finding.MarkStoppedSignal })
 }
 
-// asked are the server's own counts of requests, of those that it tells: with them in the sum,
+// asked are the server's own counts of requests, of those that it reports: with them in the sum,
 // nothing was sent twice.
 var asked = map[string][]string{"memcached": {"cmd_get", "cmd_set"}, "redis": {"total_commands_processed"}}
 
@@ -145,8 +145,8 @@ func sentOnce(t *testing.T, driver string, trial *record.Trial, p *record.Phase,
 // Fault (servers): a server is frozen for 2 s
 // Assay: `machine-disturbed` (`stopped`); what was due in the stop waits in the response times, or
 // times out
-// With: run.TestAFrozenServerTimesOut
-func TestAFrozenServerIsInTheResponseTimes(t *testing.T) {
+// With: run.TestFrozenServerTimesOut
+func TestFrozenServerIsInTheResponseTimes(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for driver, class := range map[string]store.Durability{
@@ -213,7 +213,7 @@ func TestFourStopsAreInTheResponseTimes(t *testing.T) {
 	}
 }
 
-func TestAFrozenServerTimesOut(t *testing.T) {
+func TestFrozenServerTimesOut(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -246,7 +246,7 @@ func TestAFrozenServerTimesOut(t *testing.T) {
 // Fault (servers): a named server is killed and started again in a phase
 // Assay: the run goes on: errors and time-outs are counted, handles connect anew and are counted
 // (`reconnects`), nothing is sent twice
-func TestARunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
+func TestRunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -281,7 +281,7 @@ func TestARunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 			}
 			for _, fault := range codes(trial) {
 				if c.keeps && (fault == string(finding.FaultLost) || fault == string(finding.FaultStale)) {
-					t.Errorf("it is told that acknowledged writes are gone: %v", trial.Marks)
+					t.Errorf("acknowledged writes are reported lost: %v", trial.Marks)
 				}
 			}
 		})
@@ -290,7 +290,7 @@ func TestARunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 
 // Carts are read and written back while one of three nodes is killed and brought back: requests go
 // on by the two others, and no acknowledged update is lost but to another client.
-func TestACartGoesOnWithoutOneNode(t *testing.T) {
+func TestCartSurvivesTheLossOfANode(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	trial, p := faultedGroup(t, "cassandra", store.D3, 3, "20s", func(g *server.Group) {
@@ -308,15 +308,15 @@ func TestACartGoesOnWithoutOneNode(t *testing.T) {
 	}
 	for _, fault := range codes(trial) {
 		if fault == string(finding.FaultLost) || fault == string(finding.FaultStale) {
-			t.Errorf("it is told that acknowledged writes are gone: %v", trial.Marks)
+			t.Errorf("acknowledged writes are reported lost: %v", trial.Marks)
 		}
 	}
 }
 
 // Fault (servers): a server ends, or is killed, in a phase
 // Assay: the phase ends at once; the trial fails, with status or signal
-// With: server.TestAServerThatDiesIsSeenWithItsLastWords
-func TestAServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
+// With: server.TestDeadServerIsReportedWithItsLastWords
+func TestServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {

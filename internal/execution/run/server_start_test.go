@@ -298,7 +298,7 @@ func TestClientAndServerArePinned(t *testing.T) {
 	expectNoServers(t, started, directory)
 }
 
-func TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy(t *testing.T) {
+func TestServerThatDoesNotStartFailsTheTrial(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change   func(*server.Program)
@@ -335,7 +335,7 @@ func TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAServerIsUnderTheMemoryLimitToo(t *testing.T) {
+func TestServerIsUnderTheMemoryLimitToo(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	if err := host.CheckMemoryLimit(); err != nil {

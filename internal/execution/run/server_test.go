@@ -96,7 +96,7 @@ func runCounted(t *testing.T, text, arm, writesWhy string) (*record.Trial, model
 	return nil, model.Row{}, nil
 }
 
-func TestAServersMemoryAndCPUAreTheStores(t *testing.T) {
+func TestServersMemoryAndCPUAreTheStores(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	trial, row, page := serverRun(t, startServer(t), "")
@@ -144,7 +144,7 @@ func TestHostWritesOfAServerNeedAKernelThatCountsRight(t *testing.T) {
 }
 
 // Where the server can't be looked at, the client's figures are not the store's.
-func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
+func TestServerOutOfSightIsNotMeasured(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	trial, row, page := serverRun(t, "192.0.2.1:9", "") // an address of no machine (RFC 5737)
@@ -163,7 +163,7 @@ func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 	}
 }
 
-func TestMemoryThatCountsTwiceIsSaid(t *testing.T) {
+func TestMemoryThatCountsTwiceIsReported(t *testing.T) {
 	var most memoryMost
 	most.see(host.Usage{Server: &host.ServerUse{RSSBytes: 8, SharedWhy: "it may not be read"}})
 	most.see(host.Usage{Server: &host.ServerUse{RSSBytes: 4}})
@@ -175,9 +175,9 @@ func TestMemoryThatCountsTwiceIsSaid(t *testing.T) {
 	}
 }
 
-// A client that burns CPU beside each operation is told of, unless others took the CPU that it
+// A client that burns CPU beside each operation is reported, unless others took the CPU that it
 // would have burnt; one that waits for its server is not.
-func TestAClientThatBurnsItsCPUIsTold(t *testing.T) {
+func TestClientThatBurnsCPUIsReported(t *testing.T) {
 	t.Parallel()
 	ofFigures(t)
 	for _, driver := range []string{"burning", "waiting"} {

@@ -13,9 +13,9 @@ import (
 	"assay/internal/experiment/plan"
 )
 
-// tellHeld says of each server of the trials that are left what it holds, before anything is done
+// reportHeld says of each server of the trials that are left what it holds, before anything is done
 // to it.
-func (r *running) tellHeld(ctx context.Context, left []plan.Trial) {
+func (r *running) reportHeld(ctx context.Context, left []plan.Trial) {
 	for i := range r.experiment.Stores {
 		s := &r.experiment.Stores[i]
 		runs := slices.ContainsFunc(left, func(p plan.Trial) bool { return p.Store == i && p.Refuse == "" })

@@ -8,7 +8,7 @@ import (
 
 // Each key of a span is deleted once, also where a thread goes through its entries again, and no
 // other.
-func TestEachOnceMeetsASpan(t *testing.T) {
+func TestEachKeyOfASpanIsDeletedOnce(t *testing.T) {
 	for _, span := range []trace.Span{{From: 0, Below: 1}, {From: 7, Below: 12}, {From: 400_000, Below: 450_001}} {
 		f := eachOnce(trace.Delete, span, 3)
 		deleted := map[uint64]int{}

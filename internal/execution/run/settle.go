@@ -74,7 +74,7 @@ func (s *settler) wait(ctx context.Context, limit time.Duration) *record.Settled
 	}
 	var waited time.Duration
 	for {
-		// What is told of the time since the look before is of the last trial, the first time.
+		// The first time, the interval since the look before is the last trial's.
 		step := min(settleLook, limit-waited)
 		if waited == 0 {
 			s.look()

@@ -17,7 +17,7 @@ import (
 // Assay: each trial waits until the machine is back where it was, a tenth of its phases' time and
 // 10 s at most; what was not back is `machine-disturbed` (`not-settled`)
 // With: detect.TestDetectNotSettled
-func TestATrialWaitsForWhatIsLeft(t *testing.T) {
+func TestTrialWaitsForWhatIsLeft(t *testing.T) {
 	var dirty []float64 // what each look reads
 	slept := 0
 	s := &settler{

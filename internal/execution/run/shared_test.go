@@ -16,7 +16,7 @@ import (
 )
 
 // A trace that can't be made is Assay's failure: the run ends, and no store has failed.
-func TestATraceThatCantBeMadeIsNotTheStoresFailure(t *testing.T) {
+func TestFailedTraceIsNotTheStoresFailure(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	result, err := runChanged(t, anExperiment(misbehave.Honest, own()), directory,
@@ -31,7 +31,7 @@ func TestATraceThatCantBeMadeIsNotTheStoresFailure(t *testing.T) {
 }
 
 // Nor is one for which there is no room.
-func TestATraceWithoutRoomIsNotTheStoresFailure(t *testing.T) {
+func TestTraceWithoutRoomIsNotTheStoresFailure(t *testing.T) {
 	err := phasefiles.CheckRoom(1 << 60)
 	if err == nil || !strings.Contains(err.Error(), "free some memory") {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ phases:
 step_timeout: 5s
 `
 
-// A server that answers no more, from some request on or each second time, costs a bounded time,
-// and what was not read is told. 5,000 time-outs of 100 ms would be four minutes on two threads.
+// A server that answers no more, from some request on or each second time, costs a bounded time, and
+// the report says what was not read. 5,000 time-outs of 100 ms would be four minutes on two threads.
 //
 // Fault (servers): a server stops answering in a load, the final check, or a phase that goes by
 // operations; or leaves each third request unanswered
@@ -39,7 +39,7 @@ step_timeout: 5s
 // `step_timeout`, if less), or once time-outs took `step_timeout`. A load fails
 // (`load-unanswered`); the final check has `not_read`
 // With: run.TestSilence
-func TestASilentServerIsGivenUp(t *testing.T) {
+func TestSilentServerIsGivenUp(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {

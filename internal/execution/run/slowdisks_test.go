@@ -18,7 +18,7 @@ import (
 
 // A disk that answers late is in what the operations took, which sync it, and is lifted again. The load and
 // the phases beside it do not have it, and nothing is left mounted.
-func TestADiskThatAnswersLate(t *testing.T) {
+func TestDiskThatAnswersLate(t *testing.T) {
 	t.Parallel()
 	rig := []string{os.Args[0], "power-cut-rig"}
 	if err := powercut.CheckSlow(t.TempDir(), rig); err != nil {
@@ -98,7 +98,7 @@ step_timeout: 300s
 }
 
 // Where no disk of Assay's can be, the run ends before its first trial.
-func TestASlowDiskThatCantBeMountedIsRefused(t *testing.T) {
+func TestSlowDiskThatCantBeMountedIsRefused(t *testing.T) {
 	t.Parallel()
 	e := &experiment.Experiment{
 		Stores: []experiment.Store{{Name: "redis", Server: &experiment.Server{}}},

@@ -31,7 +31,7 @@ type standIn struct {
 	gone  bool   // its directory, as soon as it is open
 	rests func() // in the middle of a put, once, after a while
 	each  func() // beside each put
-	lazy  bool   // it writes its records to a file, once nobody has asked for anything for a while
+	lazy  bool   // it writes its records to a file once it has been idle for a while
 }
 
 // driversHere are those that the worker of these tests has.

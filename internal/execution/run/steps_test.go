@@ -7,7 +7,7 @@ import (
 	"assay/internal/experiment"
 )
 
-func TestStepsStandInTheOrderOfTheRequest(t *testing.T) {
+func TestStepsAreInRequestOrder(t *testing.T) {
 	p := experiment.Phase{Request: []experiment.Step{{Operation: "upsert"}, {Operation: "read"}, {Operation: "compare_and_swap"}, {Operation: "read"}}}
 	results := []record.Operation{{Name: "read"}, {Name: "compare_and_swap"}, {Name: "upsert"}}
 	orderSteps(&p, results)

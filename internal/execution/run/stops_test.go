@@ -41,8 +41,8 @@ sample: 50ms
 //
 // Fault (stops): a store that sleeps in a put
 // Assay: a stall or a step of the store, not marked
-// With: run.TestAStopFromOutsideIsNoStall/dozing
-func TestAStopFromOutsideIsNoStall(t *testing.T) {
+// With: run.TestStopFromOutsideIsNoStall/dozing
+func TestStopFromOutsideIsNoStall(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 		why    []string // of a stop, one of these; nil: none
 	}{
 		{"dozing", nil},
-		{"halted", []string{host.StoppedBySignal, host.StoppedGap}}, // the latter where nobody had time to look
+		{"halted", []string{host.StoppedBySignal, host.StoppedGap}}, // the latter where the stop was not seen in time
 		{"halted-with-assay", []string{host.StoppedBySignal, host.StoppedGap}},
 		{haltedInSample, []string{host.StoppedBySignal, host.StoppedGap}},
 	} {
@@ -98,7 +98,7 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 			if c.why == nil {
 				if byProcess := slices.ContainsFunc(p.Stops,
 					func(s record.Stop) bool { return s.Why != host.StoppedGap }); byProcess {
-					t.Errorf("a store that slept is told to have been stopped: %+v", p.Stops)
+					t.Errorf("a store that slept is reported as stopped: %+v", p.Stops)
 				}
 				// What came of it is in the samples that count, where package series finds it.
 				if len(p.Stops) == 0 && (interrupted || slices.Min(rates.Rates) > 0.1*slices.Max(rates.Rates)) {

@@ -15,7 +15,7 @@ import (
 
 // What a phase had to do without: the mark that it gets, and what must be said not to be known. The
 // bounds of 200 ms are those that host's TestBoundsOfAShortPhase gets from the counters of 4 CPUs.
-func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
+func TestPhaseWithASmallerShareOfTheMachine(t *testing.T) {
 	quiet := func() (host.Interval, host.Throttled) {
 		return host.Interval{Seconds: 0.2, ForeignWithin: &host.Bounds{Least: 0, Most: 0.1525},
 				StealWithin: &host.Bounds{Least: 0, Most: 0.0325}},

@@ -29,7 +29,7 @@ type traces struct {
 // traceInMemoryMax bounds the trace of a replay that is in memory, and not on the run directory's disk.
 const traceInMemoryMax = 256 << 20
 
-// phaseTrace is what a phase does. Once it is made nobody changes it.
+// phaseTrace is what a phase does. Once it is made it does not change.
 type phaseTrace struct {
 	specs    []trace.Spec // that it was made of
 	file     *trace.File
@@ -165,7 +165,7 @@ func (t *traces) recordsFinds() bool {
 	return t.store.Description.FindsRecorded && t.experiment.Verify && t.shortLengths() == 0
 }
 
-// takesHandles says if threads take a handle for each operation, and the worker tells how long that
+// takesHandles says if threads take a handle for each operation, and the worker reports how long that
 // takes.
 func (t *traces) takesHandles(load bool) bool {
 	handles := t.cell.Handles

@@ -20,7 +20,7 @@ func tracesOf(records uint64, phases ...experiment.Phase) *traces {
 }
 
 // A load goes in batches where the store has them, and in no larger ones than it takes.
-func TestALoadGoesInTheBatchesThatTheStoreHas(t *testing.T) {
+func TestLoadGoesInTheBatchesThatTheStoreHas(t *testing.T) {
 	t.Parallel()
 	load := experiment.Phase{Name: "load", Load: true, Threads: 2, Batch: 100}
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestALoadGoesInTheBatchesThatTheStoreHas(t *testing.T) {
 }
 
 // Arms of a cell have the same seed and do the same; another phase of the trial does something else.
-func TestTheSameSeedMakesTheSameTrace(t *testing.T) {
+func TestSameSeedMakesTheSameTrace(t *testing.T) {
 	t.Parallel()
 	p := experiment.Phase{Name: "mixed", Mix: map[string]float64{"read": 1, "update": 1}, Operations: 64, Order: experiment.Order{Distribution: "uniform"}}
 	digest := func(position int) string {
@@ -77,7 +77,7 @@ func TestTraceKnowsEarlierDeletes(t *testing.T) {
 	}
 	if keys := one.recordKeys(&deleting, &trace.File{Operations: []trace.Operation{trace.DeleteQuery}},
 		1); keys != nil {
-		t.Errorf("keys %v have a history, of which nobody knows what a query deleted", keys)
+		t.Errorf("keys %v have a history, though a query may have deleted them", keys)
 	}
 }
 

@@ -187,7 +187,7 @@ func (t *trial) noteLeft() {
 }
 
 // leftNow is what a server that outlives the trial would go on with if the work ended now; nil: nothing,
-// or it can't be asked, the cause of which is told elsewhere.
+// or it can't be asked, the cause of which is reported elsewhere.
 func (t *trial) leftNow() []store.Left {
 	inspect := t.inspect()
 	if !t.store.Outlives() || inspect == nil || len(t.clients.Living()) == 0 {

@@ -106,7 +106,7 @@ func serverStarted(g *server.Group) *record.Server {
 	return s
 }
 
-// settingsOf are those that a server told, and what its container lets it have.
+// settingsOf are those that a server reported, and what its container lets it have.
 func settingsOf(i *server.Instance) map[string]string {
 	if !i.Contained() {
 		return i.Settings

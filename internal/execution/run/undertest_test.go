@@ -48,7 +48,7 @@ func TestClientsConnectThroughProxiesWhereAServerIsCutOff(t *testing.T) {
 	}
 }
 
-func TestOnlyAKillInMemoryForgets(t *testing.T) {
+func TestOnlyKillsInMemoryForget(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		class store.Durability

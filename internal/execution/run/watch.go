@@ -264,7 +264,7 @@ func (p *phase) endedBy(err error) record.Ending {
 	case err != nil && errors.Is(err, clients.ErrInterrupted):
 		return record.EndedInterrupted
 	case err != nil && (p.end.why == record.EndedDiskFull || p.disk.noRoom(err)):
-		p.disk.full = true // by the time that this is told, files of the dead worker may have made room
+		p.disk.full = true // by the time of this reply, files of the dead worker may have made room
 		return record.EndedDiskFull
 	case err != nil:
 		return record.EndedFailed

@@ -18,7 +18,7 @@ import (
 
 // A worker that a real CPU quota holds back is marked; one beside it, without a quota, is not; nor
 // is one whose experiment only wants to be told.
-func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
+func TestWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	const cgroups = "/sys/fs/cgroup/cpu" // version 1, where most machines that have it mount it
@@ -102,7 +102,7 @@ func TestStoppingALongWaitIsNoHang(t *testing.T) {
 }
 
 // Open load that no deadline ends is watched as well: operations that are due must end.
-func TestAHangInOpenLoadIsFound(t *testing.T) {
+func TestHangInOpenLoadIsFound(t *testing.T) {
 	t.Parallel()
 	text, _, _ := strings.Cut(anExperiment("hangs-operation", own(), "records: 200", "records: 20"), "  - {name: look")
 	text = strings.Replace(text, "load: true, batch: 20", "load: true, batch: 1", 1)

@@ -416,7 +416,7 @@ func TestCountsThatAreNotRightAreMarked(t *testing.T) {
 
 // A phase of upserts fills a store without a load. What it acknowledged must be found by the phases
 // after it.
-func TestWhatPhasesWroteMustBeFoundLater(t *testing.T) {
+func TestPhaseWritesMustBeFoundLater(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	before, _, _ := strings.Cut(anExperiment(misbehave.Honest, own(), "threads: 2", "threads: 1"), "  - {name: load")

@@ -111,7 +111,7 @@ const (
 	startLeadAway = 200 * time.Millisecond // more, of agents: what a message may take, and be sent again
 )
 
-// together reports whether the phase's processes begin at a moment that they are told.
+// together reports whether the phase's processes get a moment at which all begin.
 func (w *workers) together() bool { return len(w.shares) > 1 || w.specs != nil }
 
 // run lets the processes run. It returns an error if one of them is gone.

@@ -151,8 +151,8 @@ func TestWhoseWritesAreHostWrites(t *testing.T) {
 	}
 }
 
-// A store that writes once nobody waits for it has written anyway.
-func TestWritesOfTheDrainAreThePhases(t *testing.T) {
+// A store that writes after the last operation has written, too.
+func TestDrainWritesCountForThePhase(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	trial, row, _ := standInRun(t, "lazy", "D0")
@@ -172,7 +172,7 @@ func TestWritesOfTheDrainAreThePhases(t *testing.T) {
 }
 
 // The final check reads back what the process holds, and finds all of it.
-func TestAStoreThatKeepsNothingOnTheDiskIsFound(t *testing.T) {
+func TestStoreThatKeepsNothingOnTheDiskIsFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -198,7 +198,7 @@ func TestAStoreThatKeepsNothingOnTheDiskIsFound(t *testing.T) {
 }
 
 // Values that compress to nearly nothing, so that what is on the disk is as small as it gets.
-func TestNoDriverIsSaidToKeepNothingOnTheDisk(t *testing.T) {
+func TestNoDriverIsReportedToKeepNothingOnDisk(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, d := range linked() {

@@ -29,7 +29,7 @@ type Recipe struct {
 // experiment, byte for byte, measures one commit after the other.
 const CommitVariable = "ASSAY_COMMIT"
 
-// buildLinesKept is how much of a failed build is told: compilers say what is wrong before make does.
+// buildLinesKept is how much of a failed build is shown: compilers say what is wrong before make does.
 const buildLinesKept = 15
 
 // Build returns the program of a server of a commit. What was built of a commit by the same line is kept

@@ -114,7 +114,7 @@ func expectOnlyBuilds(t *testing.T, cache string, kept int) {
 // Fault (servers): the build of a server's commit fails, is stopped, or makes no program
 // Assay: the run ends before its first trial, with the build's last lines; nothing is left, and
 // the repository is unchanged
-// With: server.TestABuildIsStopped, run.TestArmsOfTwoCommits
+// With: server.TestBuildIsStopped, run.TestArmsOfTwoCommits
 func TestBuildsThatFail(t *testing.T) {
 	source, _ := repository(t)
 	cache := t.TempDir()
@@ -138,7 +138,7 @@ func TestBuildsThatFail(t *testing.T) {
 				}
 			}
 			if err != nil && strings.Contains(err.Error(), "line 50\n") {
-				t.Errorf("all lines are told: %v", err)
+				t.Errorf("all lines are shown: %v", err)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestBuildsThatFail(t *testing.T) {
 }
 
 // A build that is stopped ends with all that it has started, and leaves nothing.
-func TestABuildIsStopped(t *testing.T) {
+func TestBuildIsStopped(t *testing.T) {
 	source, _ := repository(t)
 	cache, begun := t.TempDir(), filepath.Join(t.TempDir(), "begun")
 	t.Setenv("XDG_CACHE_HOME", cache)

@@ -95,7 +95,7 @@ func containersOf(t *testing.T, state string) (names []string) {
 }
 
 // Whom a server runs as that may run as root does not hang on where its binary stands: an image has it.
-func TestTheUserOfAServerInAnImage(t *testing.T) {
+func TestUserOfAServerInAnImage(t *testing.T) {
 	p := fake(honest).By(experiment.ImageBinary("valkey/valkey:8", ""))
 	p.NotAsRoot, p.MayBeRoot = []string{"nobody"}, true
 	if _, err := p.userFor("image:valkey/valkey:8", []string{t.TempDir()}); err != nil {
@@ -110,7 +110,7 @@ func TestTheUserOfAServerInAnImage(t *testing.T) {
 func inImage(kind string) Program { return fake(kind).By(experiment.ImageBinary("fake:1", os.Args[0])) }
 
 // The server's process, and not its runtime's, is what is watched, killed and stopped.
-func TestAServerInAContainer(t *testing.T) {
+func TestServerInAContainer(t *testing.T) {
 	state := withRuntime(t)
 	r := request(t)
 	r.CPUs = []int{0}
@@ -164,8 +164,8 @@ func TestAServerInAContainer(t *testing.T) {
 // container does not start, its server ends at once, or ignores its stop signal
 // Assay: the run ends before its first trial, with the runtime's words, and no container is left; no image is
 // pulled
-// With: server.TestAContainerThatAKilledRunLeft
-func TestContainersThatCantBeHad(t *testing.T) {
+// With: server.TestContainerThatAKilledRunLeft
+func TestContainersThatCantStartEndTheRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		p        Program
 		change   func(t *testing.T)
@@ -222,7 +222,7 @@ func TestContainersThatCantBeHad(t *testing.T) {
 }
 
 // What a killed run left is ended by its note, and nothing that has another name.
-func TestAContainerThatAKilledRunLeft(t *testing.T) {
+func TestContainerThatAKilledRunLeft(t *testing.T) {
 	state := withRuntime(t)
 	i, err := Start(context.Background(), inImage(honest), request(t))
 	if err != nil {
@@ -246,7 +246,7 @@ func TestAContainerThatAKilledRunLeft(t *testing.T) {
 }
 
 // The binary of an image that names none is the one whose product it is named after.
-func TestTheProgramOfAnImage(t *testing.T) {
+func TestProgramOfAnImage(t *testing.T) {
 	p := Program{Driver: "redis", Binaries: []string{"redis-server", "valkey-server"}, Others: []string{"keydb-server"}}
 	for reference, want := range map[string]string{
 		"redis:8": "redis-server", "docker.io/valkey/valkey:8": "valkey-server", "eqalpha/keydb": "keydb-server", "mine": "redis-server",

@@ -42,11 +42,11 @@ func TestFaultsAreDoneAndUndone(t *testing.T) {
 	if _, err := askFake(context.Background(), i, "die"); err != nil {
 		t.Log(err) // it dies before it answers
 	}
-	waitFor(t, "a death of its own is told", func() bool { return i.Died() != nil })
+	waitFor(t, "Died reports a death of its own", func() bool { return i.Died() != nil })
 }
 
 // A frozen server ends when it is stopped.
-func TestAFrozenServerIsStopped(t *testing.T) {
+func TestFrozenServerIsStopped(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	i := start(t, honest, request(t))
 	if err := i.Freeze(); err != nil {

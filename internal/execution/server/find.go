@@ -149,7 +149,7 @@ func (p *Program) complete(binary string) bool {
 	return true
 }
 
-// Install returns the line that installs the program, or says how else it is had.
+// Install returns the line that installs the program, or another way to get it.
 func (p *Program) Install() string {
 	if len(p.Packages) == 0 {
 		return p.Missing

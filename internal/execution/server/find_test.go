@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 }
 
 // A program that is named is the one that is started, or none: never what is installed beside it.
-func TestANamedProgramIsNeverReplaced(t *testing.T) {
+func TestNamedProgramIsNeverReplaced(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -118,7 +118,7 @@ func TestReplicasAreStarted(t *testing.T) {
 }
 
 // Whatever happens to one of them, the others are ended.
-func TestAGroupThatCantBeStartedLeavesNothing(t *testing.T) {
+func TestGroupThatCantBeStartedLeavesNothing(t *testing.T) {
 	ill := func(change func(*Program, *Instance)) func(*Program) {
 		return func(p *Program) {
 			p.Prepare = func(_ context.Context, i *Instance) error {
@@ -165,7 +165,7 @@ func TestAGroupThatCantBeStartedLeavesNothing(t *testing.T) {
 }
 
 // The members of a cluster have one port: where somebody has taken that of the second, all move.
-func TestAClusterWhoseSecondPortIsTakenMoves(t *testing.T) {
+func TestClusterWhoseSecondPortIsTakenMoves(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var taken []net.Listener
 	p := several(honest, Cluster)
@@ -192,7 +192,7 @@ func TestAClusterWhoseSecondPortIsTakenMoves(t *testing.T) {
 	expectNothingLeft(t, r.Directory)
 }
 
-func TestTheServersOfAStoreHaveOneGuard(t *testing.T) {
+func TestServersOfAStoreHaveOneGuard(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	p, r := several(honest, Cluster), request(t)
 	p.Options = append(p.Options, GuardOptions(false)...)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPortsAreNoneOfConnections(t *testing.T) {
+func TestServerPortsAreOutsideTheEphemeralRange(t *testing.T) {
 	low, high := connectionPorts("/proc/sys/net/ipv4/ip_local_port_range")
 	if low <= portMin && high >= portEnd-1 {
 		t.Skip("SKIPPED: this kernel gives all ports to connections")

@@ -82,7 +82,7 @@ type Program struct {
 	Tells *regexp.Regexp
 	// Packages are the Debian packages that bring it: the line that installs it is made of them.
 	Packages []string
-	// Missing says how else it is had, where Packages are none.
+	// Missing says how to get it, where Packages are none.
 	Missing string
 
 	// named is the binary that somebody names in place of Binaries; "": none is. See By.
@@ -118,7 +118,7 @@ type Program struct {
 	// PeerPort says that it also listens at Instance.PeerPort, where other members talk to it.
 	PeerPort bool
 
-	// Roams says that clients also of one server connect to the address that it tells them. Those of
+	// Roams says that clients also of one server connect to the address that it announces. Those of
 	// a cluster always do.
 	Roams bool
 	// InMemory says that it keeps no files: its directory stays empty, but for those of a [Guard].

@@ -129,7 +129,7 @@ func Left(p Program, directory string, log io.Writer, remains []Remains) (*Group
 	return g, nil
 }
 
-// Running reports whether servers run that nobody has ended.
+// Running reports whether servers run that were not ended.
 func (g *Group) Running() bool {
 	return slices.ContainsFunc(g.Members, func(i *Instance) bool { return i.note != nil })
 }

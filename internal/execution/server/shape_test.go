@@ -156,7 +156,7 @@ func roundTrip(c net.Conn, text []byte) (took time.Duration, err error) {
 
 // Through real sockets: nothing comes sooner than it may, and all of it comes, also what waits when the
 // delay ends.
-func TestAProxyShapesWhatPasses(t *testing.T) {
+func TestProxyShapesWhatPasses(t *testing.T) {
 	p, dial := echoing(t)
 	c := dial()
 	p.SetShape(Shape{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond})

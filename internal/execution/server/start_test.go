@@ -86,8 +86,8 @@ func expectEnded(t *testing.T, i *Instance) {
 
 // Fault (servers): a started server answers late
 // Assay: waited for
-// With: server.TestAServerIsStartedAskedAndStopped/slow
-func TestAServerIsStartedAskedAndStopped(t *testing.T) {
+// With: server.TestServerIsStartedAskedAndStopped/slow
+func TestServerIsStartedAskedAndStopped(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, kind := range []string{honest, slow} {
 		t.Run(kind, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestAServerIsStartedAskedAndStopped(t *testing.T) {
 //
 // Fault (servers): a started server ends at once, or goes into the background
 // Assay: the trial fails, with its exit status and last lines; what is in the background is killed
-// With: run.TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy
+// With: run.TestServerThatDoesNotStartFailsTheTrial
 //
 // Fault (servers): a started server tells other settings than it was asked for, or does not tell
 // one
@@ -134,7 +134,7 @@ func TestAServerIsStartedAskedAndStopped(t *testing.T) {
 //
 // Fault (servers): a started server listens at another address too
 // Assay: the trial fails
-func TestAServerThatCantBeUsedIsRefused(t *testing.T) {
+func TestServerThatCantBeUsedIsRefused(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, c := range []struct {
 		kind, name string
@@ -195,7 +195,7 @@ func TestAServerThatCantBeUsedIsRefused(t *testing.T) {
 	}
 }
 
-func TestAServerThatDiesIsSeenWithItsLastWords(t *testing.T) {
+func TestDeadServerIsReportedWithItsLastWords(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	i := start(t, honest, request(t))
 	_, _ = askFake(context.Background(), i, "die") // it closes the connection
@@ -212,7 +212,7 @@ func TestAServerThatDiesIsSeenWithItsLastWords(t *testing.T) {
 
 // Fault (servers): a server ignores its stop signal
 // Assay: killed after 10 s (2 s after Ctrl-C), and reported
-func TestAServerThatIgnoresTheSignalIsKilled(t *testing.T) {
+func TestServerThatIgnoresTheSignalIsKilled(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	i := start(t, stubborn, request(t))
 	if err := i.Stop(short); err == nil || !strings.Contains(err.Error(), "did not end within 200ms") {
@@ -244,7 +244,7 @@ func TestChildrenOfAServerEndWithIt(t *testing.T) {
 	expectEnded(t, i)
 }
 
-func TestAStartThatIsInterruptedLeavesNothing(t *testing.T) {
+func TestStartThatIsInterruptedLeavesNothing(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	r := request(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -264,7 +264,7 @@ func TestAStartThatIsInterruptedLeavesNothing(t *testing.T) {
 //
 // Fault (servers): another process takes a started server's port first
 // Assay: that one is not spoken to; the next port is tried
-func TestAPortThatIsTakenIsLeftToItsOwner(t *testing.T) {
+func TestPortThatIsTakenIsLeftToItsOwner(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	taken := map[int]net.Listener{}
 	p := fake(honest)
@@ -350,7 +350,7 @@ func TestServersOfAKilledOwnerAreEnded(t *testing.T) {
 	}
 }
 
-func TestTheNewestBinaryIsFound(t *testing.T) {
+func TestNewestBinaryIsFound(t *testing.T) {
 	directory := t.TempDir()
 	for _, version := range []string{"9.6", "15", "13"} {
 		place := filepath.Join(directory, version, "bin")

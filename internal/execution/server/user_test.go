@@ -30,8 +30,8 @@ func needRoot(t *testing.T) {
 
 // Fault (servers): Assay is root
 // Assay: servers run as other users, but where those have no access to the data or to the program
-// With: server.TestAServerThatMayBeRootIsNotWhereItCan
-func TestAServerThatMustNotBeRootIsNot(t *testing.T) {
+// With: server.TestServerIsNotRootWhereItNeedNotBe
+func TestServerThatMustNotBeRootHasAnotherUser(t *testing.T) {
 	needRoot(t)
 	directory, err := os.MkdirTemp("", "assay-user-")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestAServerThatMustNotBeRootIsNot(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatTheServersUserCantEnterIsRefused(t *testing.T) {
+func TestDirectoryThatTheServersUserCantEnterIsRefused(t *testing.T) {
 	needRoot(t)
 	closed := filepath.Join(t.TempDir(), "closed")
 	inner := filepath.Join(closed, "inner")
@@ -79,7 +79,7 @@ func TestADirectoryThatTheServersUserCantEnterIsRefused(t *testing.T) {
 }
 
 // A program that may be root is not, where the other user can enter.
-func TestAServerThatMayBeRootIsNotWhereItCan(t *testing.T) {
+func TestServerIsNotRootWhereItNeedNotBe(t *testing.T) {
 	needRoot(t)
 	for name, c := range map[string]struct {
 		mode os.FileMode

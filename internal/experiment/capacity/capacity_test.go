@@ -292,7 +292,7 @@ func TestFit_leaves_out_steps_that_are_done_again(t *testing.T) {
 	}
 }
 
-func TestSearch_of_a_store_that_breaks_for_good(t *testing.T) {
+func TestSearch_of_a_store_that_does_not_recover(t *testing.T) {
 	broken := false
 	s, _ := searched(t, asked, 1000, false, func(step Step, n int) Seen {
 		now := sharp(12_345)
@@ -308,7 +308,7 @@ func TestSearch_of_a_store_that_breaks_for_good(t *testing.T) {
 	}
 }
 
-func TestSearch_tells_which_objective_breaks_first(t *testing.T) {
+func TestSearch_reports_which_objective_breaks_first(t *testing.T) {
 	a := asked
 	a.Objectives = append(slices.Clone(a.Objectives), Objective{Errors, 0, 0.001})
 	s, _ := searched(t, a, 1000, false, func(step Step, n int) Seen {

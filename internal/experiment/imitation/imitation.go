@@ -45,8 +45,8 @@ type Step struct {
 const (
 	lengthsMax = 20
 	stepsMax   = 30
-	// unevenMin is the variation of the rate, its standard deviation over its mean, above which it is told
-	// in steps.
+	// unevenMin is the variation of the rate, its standard deviation over its mean, above which the
+	// imitation has steps.
 	unevenMin = 0.2
 	thetaMin  = 0.05 // below it keys are nearly equally likely
 )

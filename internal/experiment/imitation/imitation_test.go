@@ -13,7 +13,7 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// A recording that a zipfian drew is told as one, and its imitation is like it.
+// A recording drawn from a zipfian is recognized as one, and its imitation is like it.
 func TestZipfianIsFoundAndImitated(t *testing.T) {
 	const n, keys, theta = 200_000, 5000, 0.8
 	file, err := trace.Generate(trace.Spec{Mix: []trace.Share{{Operation: trace.Read, Weight: 9},
@@ -60,7 +60,7 @@ func TestZipfianIsFoundAndImitated(t *testing.T) {
 	}
 }
 
-// A rate that doubles is imitated in steps, and bursts are told.
+// A rate that doubles is imitated in steps, and bursts are reported.
 func TestUnevenRateIsImitatedInSteps(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("time_ms,op,key,size\n")

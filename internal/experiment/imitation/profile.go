@@ -61,7 +61,7 @@ type TTL struct {
 	Requests uint64 `json:"requests"`
 }
 
-// burstWidths are those in ms for which bursts are told.
+// burstWidths are those in ms for which bursts are reported.
 var burstWidths = []int64{10, 100, 1000, 10_000}
 
 // Bounds of what is kept of a recording.

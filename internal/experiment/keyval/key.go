@@ -10,8 +10,8 @@
 //     of any other trial of the run is recognised as such.
 //   - Versions name the write (phase, thread, sequence). A read is proven by looking the write up
 //     in the trace: no table of versions, so nothing is shared between threads and nothing grows
-//     with the data. Old values are told from new ones by the final check, which knows each
-//     thread's last acknowledged write.
+//     with the data. The final check, which knows each thread's last acknowledged write, tells old
+//     values from new ones.
 //   - Values shorter than 24 bytes prove their key but not their version; the report says so.
 //   - A record with columns has one encoded form, and that is its value everywhere in the
 //     contract. So reads, writes, batches, scans and checks are the same for a table store and for

@@ -195,7 +195,7 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-func TestTheMakersShortWayMakesTheSameKeys(t *testing.T) {
+func TestKeyMakerAgreesWithKey(t *testing.T) {
 	for _, scatter := range []bool{false, true} {
 		shape := KeyShape{Format: Binary, Bytes: 16, Scatter: scatter}
 		m := NewKeyMaker(shape)

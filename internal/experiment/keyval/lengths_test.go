@@ -75,7 +75,7 @@ func TestKeysOfSeveralLengths(t *testing.T) {
 	laid(t, KeyShape{Format: Decimal}, []LengthOf{one(1, 5), one(2, 101), one(9, 1)}, 0, 5, 3, 106)
 }
 
-func TestLengthsThatCanNotBe(t *testing.T) {
+func TestImpossibleLengthsAreRefused(t *testing.T) {
 	for says, k := range map[string]KeyShape{
 		"have no lengths":        {Format: YCSB, Lengths: []Stretch{{Bytes: 4}}},
 		"no bytes, digits":       {Format: Binary, Bytes: 4, Lengths: []Stretch{{Bytes: 4}}},

@@ -62,7 +62,7 @@ func TestRecordVectors(t *testing.T) {
 	}
 }
 
-func TestColumnsThatCanNotBe(t *testing.T) {
+func TestImpossibleColumnsAreRefused(t *testing.T) {
 	long, leading, number := strings.Repeat("x", store.ColumnBytesMax+1), "007", "7"
 	column := func(name string, columnType store.ColumnType) Column {
 		return Column{Name: name, Type: columnType, Constant: &number}
@@ -237,9 +237,9 @@ func drawColumn(t *rapid.T) Column {
 	return Column{Name: "p", Type: store.TextColumn, Parts: rapid.SliceOfN(part, 1, 6).Draw(t, "parts")}
 }
 
-// The lengths that are told are those of the bytes, no two ways to make a column differ, and nothing
-// but the column itself is right.
-func TestPartsAreAsLongAsTold(t *testing.T) {
+// The lengths of parts are those of their bytes, no two ways to make a column differ, and nothing but
+// the column itself is right.
+func TestParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, err := NewRecordShape([]Column{drawColumn(t), {Name: "n", Type: store.TextColumn, Sequence: &Sequence{Add: 1}}})
 		if err != nil {
@@ -266,7 +266,7 @@ func TestPartsAreAsLongAsTold(t *testing.T) {
 }
 
 // Each record's words begin where those of the record before it ended, also across the last word.
-func TestWordsAreTakenInTurn(t *testing.T) {
+func TestWordsOfRecordsFollowEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		counts := rapid.SliceOfN(rapid.Uint64Range(1, 255), 1, WordCountsMax).Draw(t, "counts")
 		w := (&Words{Letters: rapid.IntRange(1, 2).Draw(t, "letters"), Counts: counts}).normal()

@@ -315,8 +315,8 @@ func Scanning(e *experiment.Experiment) string {
 		"and phases may take many minutes; use fewer records, or leave the store out", format.List(stores), format.List(phases), format.Plural(int(min(most, math.MaxInt)), "record", ""))
 }
 
-// exampleRate is the rate by which it is told how soon a closed load empties a store: one that stores in
-// memory reach with one thread.
+// exampleRate is the rate at which the plan computes how soon a closed load empties a store: stores in
+// memory reach it with one thread.
 const exampleRate = 100_000
 
 // Emptying says which measured phase deletes more than it puts, and goes on when the records are gone: what

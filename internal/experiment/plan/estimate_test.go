@@ -12,9 +12,9 @@ import (
 	"assay/store"
 )
 
-// What stores lay out in advance is a thousand times as much as a small experiment's data: it is
-// said, with the store that does, and where a store says nothing of it, that is said, too.
-func TestEstimateTellsDataFromTheRest(t *testing.T) {
+// What stores lay out in advance is a thousand times as much as a small experiment's data: the plan
+// names the store that does, and the stores whose driver does not describe it.
+func TestEstimateSeparatesDataFromOverhead(t *testing.T) {
 	e := anExperiment()
 	e.Phases[1].Mix = map[string]float64{"read": 1}
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestEstimateKeepsToTheQuota(t *testing.T) {
 	}
 }
 
-func TestTooLittleDiskIsSaid(t *testing.T) {
+func TestTooSmallDiskIsReported(t *testing.T) {
 	e := anExperiment()
 	for i := range e.Cells {
 		e.Cells[i].Records = 1e10
@@ -128,9 +128,9 @@ func TestEstimateCountsTheRecordsOfBatches(t *testing.T) {
 	}
 }
 
-// A store that finds no record by an index is told of where there are many records, and something
-// else than inserts to do.
-func TestScanningIsTold(t *testing.T) {
+// A store that can't find a record by an index is reported where there are many records, and other
+// operations than inserts.
+func TestEstimateReportsScanningStores(t *testing.T) {
 	for _, c := range []struct {
 		idle    bool
 		records uint64
@@ -159,7 +159,7 @@ func TestScanningIsTold(t *testing.T) {
 	}
 }
 
-// A phase that will have deleted all records before it ends is told of beforehand, where that can be
+// A phase that will have deleted all records before it ends is reported beforehand, where that can be
 // computed; one that puts as much as it deletes, or ends in time, is not.
 //
 // Fault (physics): a phase that deletes runs out of records
@@ -167,7 +167,7 @@ func TestScanningIsTold(t *testing.T) {
 // store has a rank, unless all did the same operations, or the mix puts as much as it deletes and
 // the share is equal. The screen says which share, and since when; a dry run and a run warn before
 // With: run.TestMayDelete, detect.TestRanOutOfRecords, facts.TestTable_what_has_no_rank_says_why
-func TestEmptyingIsTold(t *testing.T) {
+func TestEmptyingIsReported(t *testing.T) {
 	deletes := map[string]float64{"delete": 1}
 	for name, c := range map[string]struct {
 		mix        map[string]float64

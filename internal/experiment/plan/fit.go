@@ -28,7 +28,7 @@ const (
 
 // Fit lays an experiment out so that it probably ends within e.Time, in the order that
 // docs/experiment-file.md states: fewer blocks, shorter phases, no optional phases, fewer cells, and
-// then what still shows an order of magnitude: fewer records where nobody asked for a number
+// then what still shows an order of magnitude: fewer records where the user set no number
 // (recordsFree), helpers in the first block alone, phases below [PhaseMin]. It changes e and says in
 // e.Layout what it changed. The error says which time the least layout needs. Without a time nothing
 // is changed.

@@ -49,7 +49,7 @@ func least(e *experiment.Experiment) float64 {
 	return plan.EstimateOf(&one, plan.Plan(&one)).Seconds()
 }
 
-func TestALayoutFitsItsTime(t *testing.T) {
+func TestLayoutFitsItsTime(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		e := drawExperiment(rt)
 		asked := *e
@@ -118,7 +118,7 @@ func said(e *experiment.Experiment, code finding.Code) bool {
 
 // What is not needed is not taken: with time to spare, only the number of blocks is left to the
 // run.
-func TestTimeToSpareChangesNothing(t *testing.T) {
+func TestSpareTimeChangesNothing(t *testing.T) {
 	e := anExperiment()
 	e.Blocks, e.Time = 5, time.Hour
 	want := anExperiment()
@@ -128,7 +128,7 @@ func TestTimeToSpareChangesNothing(t *testing.T) {
 	}
 }
 
-func TestALayoutDropsTheLeastFirst(t *testing.T) {
+func TestLayoutDropsTheLeastFirst(t *testing.T) {
 	layout := func(seconds float64) (*experiment.Experiment, error) {
 		e := anExperiment() // three classes of 1000 records
 		e.Phases = append(e.Phases, experiment.Phase{Name: "scan", Mix: map[string]float64{"scan": 1}, Duration: 3 * time.Second, Optional: true})
@@ -173,7 +173,7 @@ func TestALayoutDropsTheLeastFirst(t *testing.T) {
 }
 
 // One store, 100,000 records and ten seconds: what is left shows an order of magnitude, and says so.
-func TestALayoutOfSeconds(t *testing.T) {
+func TestLayoutOfSeconds(t *testing.T) {
 	quick := func(seconds time.Duration, recordsFree bool) (*experiment.Experiment, error) {
 		e := anExperiment()
 		e.Stores, e.Cells, e.VerifyRecords = e.Stores[1:2], e.Cells[2:], 1_000_000

@@ -47,7 +47,7 @@ func anExperiment() *experiment.Experiment {
 	return e
 }
 
-func TestPlanHasEveryArmOncePerBlock(t *testing.T) {
+func TestPlanHasEveryArmOnceABlock(t *testing.T) {
 	e := anExperiment()
 	trials := plan.Plan(e)
 	// D0: a; D1: b and c.d; D3: all three. Each with an A/A arm and a ceiling.
@@ -298,7 +298,7 @@ func TestRefusalReasons(t *testing.T) {
 }
 
 // An array takes keys that count from 0 on, and no others.
-func TestAnArrayRefusesKeysThatAreNoPositions(t *testing.T) {
+func TestArrayRefusesKeysThatAreNoPositions(t *testing.T) {
 	e := anExperiment()
 	e.Stores[0].Description.KeyNumbers = true
 	e.Stores[0].Description.KeyLengths = true
@@ -377,7 +377,7 @@ func TestEstimateSaysWhatItKnows(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsNotOnThisMachineIsPlannedAndRefused(t *testing.T) {
+func TestStoreMissingOnThisMachineIsPlannedAndRefused(t *testing.T) {
 	e, err := read.Load([]byte(`
 name: missing
 stores: [memory, kyoto]

@@ -30,7 +30,7 @@ var products = map[string]product{
 	"scylladb": {driver: "cassandra", other: true},
 }
 
-// ports are those that servers take where nothing else is said, by their drivers.
+// ports are the servers' default ports, by their drivers.
 var ports = map[string]string{
 	"redis": "6379", "memcached": "11211", "postgres": "5432", "mariadb": "3306", "etcd": "2379", "mongodb": "27017", "ferretdb": "27017",
 	"cassandra": "9042", "nats": "4222", "riak": "8087", "tarantool": "3301", "tokyotyrant": "1978",
@@ -68,7 +68,7 @@ func DriverNamed(word string) string {
 func DriverOf(argument string) string {
 	if isURL(argument) {
 		var a armArgument
-		if is, _ := a.socketURL(argument); is { // what is wrong with it is told where it is read
+		if is, _ := a.socketURL(argument); is { // what is wrong with it is reported where it is read
 			return a.driver
 		}
 		scheme, _, _ := strings.Cut(argument, "://")

@@ -66,7 +66,7 @@ func TestArmsOfACommandLine(t *testing.T) {
 	}
 }
 
-// What is no arm is told in a sentence, and no password in it.
+// An argument that is no arm is refused in a sentence without passwords.
 func TestArgumentsThatAreNoArms(t *testing.T) {
 	t.Parallel()
 	for argument, want := range map[string]string{

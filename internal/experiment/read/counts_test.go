@@ -127,15 +127,15 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		least, _ := strconv.ParseUint(found[1], 10, 64)
 		most, _ := strconv.ParseUint(found[2], 10, 64)
 		if least > 0 && try(strconv.FormatUint(least-1, 10)) == nil {
-			t.Errorf("%s: %d is accepted, though %d is said to be the least", field, least-1, least)
+			t.Errorf("%s: %d is accepted, though the error calls %d the least", field, least-1, least)
 		}
 		if most < math.MaxUint64 && try(strconv.FormatUint(most+1, 10)) == nil {
-			t.Errorf("%s: %d is accepted, though %d is said to be the most", field, most+1, most)
+			t.Errorf("%s: %d is accepted, though the error calls %d the most", field, most+1, most)
 		}
 		if field != "records" { // 0 and 2^47 need files of their own
 			for _, end := range []uint64{least, most} {
 				if err := try(strconv.FormatUint(end, 10)); err != nil {
-					t.Errorf("%s: %d is said to be allowed: %v", field, end, err)
+					t.Errorf("%s: %d should be allowed: %v", field, end, err)
 				}
 			}
 		}
@@ -159,7 +159,7 @@ func TestWholeNumbersMayBeWrittenInManyWays(t *testing.T) {
 }
 
 // Some editors begin a file with a byte order mark.
-func TestAByteOrderMarkIsNoText(t *testing.T) {
+func TestByteOrderMarkIsNoText(t *testing.T) {
 	if e := mustLoad(t, "\ufeff"+small); e.Name != "small" {
 		t.Errorf("the name is %q", e.Name)
 	}

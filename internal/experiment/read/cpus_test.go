@@ -62,7 +62,7 @@ func TestCPUsAreAnAxis(t *testing.T) {
 	}
 }
 
-func TestCPUsThatCantBe(t *testing.T) {
+func TestImpossibleCPUsAreRefused(t *testing.T) {
 	drivers := fakeDrivers()
 	drivers.OwnCPUs = func() []int { return []int{0, 1} }
 	for set, want := range map[string]string{

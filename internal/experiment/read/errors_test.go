@@ -10,7 +10,7 @@ import (
 	"assay/internal/testkit/golden"
 )
 
-// Each testdata/errors/NAME.yaml has one mistake; NAME.txt is what the user is told, word for word.
+// Each testdata/errors/NAME.yaml has one mistake; NAME.txt is the error, word for word.
 // Lines that begin with "# --set " are flags.
 func TestErrorsSayWhatAndWhere(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors/*.yaml")

@@ -210,7 +210,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	}
 }
 
-func TestSchemaIsTheSameEachTimeAndTellsOfEveryField(t *testing.T) {
+func TestSchemaIsStableAndDescribesEveryField(t *testing.T) {
 	first, err := read.Schema(fakeDescriptions())
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func TestTwoVersionsOfAClientAreTwoArms(t *testing.T) {
 	}
 }
 
-func TestAClientWithoutMavenIsRefused(t *testing.T) {
+func TestClientWithoutMavenIsRefused(t *testing.T) {
 	e, err := loadClients(t, "{name: one, driver: client, client: {maven: 'no:maven:1'}}, engine")
 	if err != nil {
 		t.Fatal(err)

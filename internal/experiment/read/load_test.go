@@ -230,12 +230,12 @@ func TestHostileNestingIsRefused(t *testing.T) {
 	}
 }
 
-func TestARuleOfDashesIsNoNesting(t *testing.T) {
+func TestRuleOfDashesIsNoNesting(t *testing.T) {
 	mustLoad(t, "# "+strings.Repeat("-", 500)+"\n"+small)
 }
 
 // Whatever --set puts anywhere, Load answers with an experiment or with an *Error that says where.
-func TestAnySetHasAPlace(t *testing.T) {
+func TestErrorsOfAnySetHaveAPlace(t *testing.T) {
 	paths := []string{"records", "stores", "stores.bbolt", "stores.0.options", "phases.read", "phases.read.mix", "phases.read.mix.read",
 		"phases.load.batch", "keys", "keys.bytes", "values.sizes", "cases", "cases.x.records", "scales.tiny", "scale", "handles", "durability", "x", "phases.9", ""}
 	values := []string{"", "null", "[]", "{}", "1", "-1", "1e30", "[1, [2]]", "{a: b}", "D2", "pool(0)", "*a", "&a b", "'", "[", "64MiB", "true", "~", "!x y", "\"q\"", "{name: 1}"}
@@ -310,8 +310,8 @@ phases:
 	}
 }
 
-// What the command line says wins over the cases of a file, and it is said.
-func TestAChangeReplacesWhatCasesHave(t *testing.T) {
+// What the command line says wins over the cases of a file, and a note says so.
+func TestChangeReplacesWhatCasesHave(t *testing.T) {
 	text := []byte("name: x\nstores: [bbolt]\ndurability: D3\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n" +
 		"cases:\n  - {name: a, records: 5, values.bytes: 10}\n  - {name: b, records: 6, values.bytes: 10}\n  - {name: c, records: 6, values.bytes: 20}\n  - {name: d, records: 9}\n")
 	for _, flag := range []read.Change{{Flag: "--records", Path: "records", Value: "7,8"}, {Flag: "--set", Value: "records=[7, 8]"}} {

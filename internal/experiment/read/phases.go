@@ -120,7 +120,7 @@ func (r workResolver) loadOrMix(i int, p PhaseFile) *Error {
 		case p.For != 0:
 			return r.fail(r.in("for"), "a load ends when every record is stored: it has no duration")
 		case p.Operations != nil:
-			return r.fail(r.in("operations"), "a load stores every record once: how many is said by records")
+			return r.fail(r.in("operations"), "a load stores every record once: records sets how many")
 		case p.Rate != nil:
 			return r.fail(r.in("rate"), "a load runs as fast as the store lets it: it has no rate")
 		case p.Arrivals != "":

@@ -125,7 +125,7 @@ func TestNoReplicasAreAssumed(t *testing.T) {
 }
 
 // A server that is running has the class that its settings give, whatever its driver claims.
-func TestTheClassFollowsWhatAServerGives(t *testing.T) {
+func TestClassFollowsTheServersSettings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stores  string
@@ -266,7 +266,7 @@ func TestMixesAreScaled(t *testing.T) {
 }
 
 // What --save-as writes is the same experiment, from whatever it was made.
-func TestFileSaysTheSame(t *testing.T) {
+func TestSavedFileIsTheSameExperiment(t *testing.T) {
 	same := func(t interface{ Fatalf(string, ...any) }, l *read.Loaded) {
 		text := l.File()
 		again, err := read.Load(text, "saved.yaml", nil, fakeDrivers())

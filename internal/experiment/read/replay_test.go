@@ -37,7 +37,7 @@ func loadReplay(t *testing.T, more, replay string) (*read.Loaded, error) {
 	return read.Source{Text: []byte(text), Name: "r.yaml"}.Load(fakeDrivers())
 }
 
-func TestReplayDecidesWhatTheFileLeavesOpen(t *testing.T) {
+func TestReplaySetsWhatTheFileLeavesOut(t *testing.T) {
 	file := recordingFile(t, 5000)
 	l, err := loadReplay(t, "", file)
 	if err != nil {

@@ -55,13 +55,13 @@ func loadServer(t *testing.T, arm string) (*experiment.Experiment, error) {
 // Fault (conductor): an endpoint's port is none (`127.0.0.1:99999`)
 // Assay: refused when the experiment is read
 //
-// Fault (servers): an endpoint is a Unix socket: nobody listens, it is no socket, or the driver
+// Fault (servers): an endpoint is a Unix socket: nothing listens, it is no socket, or the driver
 // has none
 // Assay: the run ends before its first trial, with the path and the reason; TLS, UDP, clusters and
 // agents elsewhere are refused
 // With: read.TestAgentsElsewhereReachNoUnixSocket, drivers.TestUnixSockets,
 // drivers.TestUnixSocketsAreRefusedWhereClientsLackThem
-func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
+func TestArmSaysHowItsServerIsReached(t *testing.T) {
 	for _, c := range []struct{ arm, expected string }{
 		{"here", "here is a server: Assay needs to know which one to use|server: start|endpoints: [HOST:PORT]"},
 		{"unknown", "expected endpoints: [HOST:PORT]"},
@@ -115,7 +115,7 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 	}
 }
 
-func TestAStartedServerIsResolved(t *testing.T) {
+func TestStartedServerIsResolved(t *testing.T) {
 	e, err := loadServer(t, "{driver: here, server: {start: true, options: {memory_bytes: 2mib}, settings: {colour: blue}}}")
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestReplicasAreResolved(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotInstalledIsRefusedWithTheLineThatInstallsIt(t *testing.T) {
+func TestMissingServerIsRefusedWithItsInstallLine(t *testing.T) {
 	e, err := loadServer(t, "{driver: absent, server: start}, embedded")
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestAServerThatIsNotInstalledIsRefusedWithTheLineThatInstallsIt(t *testing.
 	}
 }
 
-func TestAStartedServerIsNamedOnTheCommandLine(t *testing.T) {
+func TestStartedServerIsNamedOnTheCommandLine(t *testing.T) {
 	source, err := read.Quick([]string{"here@start", "here@127.0.0.1:11211"}, nil, "", nil, nil)
 	if err != nil {
 		t.Fatal(err)

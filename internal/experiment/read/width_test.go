@@ -11,7 +11,7 @@ import (
 
 // A limit that follows an option is that of the store as it is configured: the wider one takes what
 // the other is refused for.
-func TestALimitFollowsTheStoresOptions(t *testing.T) {
+func TestLimitFollowsTheStoresOptions(t *testing.T) {
 	text := `name: widths
 stores:
   - {name: narrow, driver: array, worker: [x]}

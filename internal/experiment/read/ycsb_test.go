@@ -159,7 +159,7 @@ func TestImportSaysWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// Each testdata/ycsb/NAME.properties can't be carried over; NAME.txt is what the user is told.
+// Each testdata/ycsb/NAME.properties can't be carried over; NAME.txt is the error.
 func TestImportRefuses(t *testing.T) {
 	files, err := filepath.Glob("testdata/ycsb/*.properties")
 	if err != nil || len(files) < 10 {

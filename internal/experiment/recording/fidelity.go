@@ -16,7 +16,7 @@ type GapAt struct {
 	SentNS     float64 `json:"sent_ns"`     // between requests that were sent
 }
 
-// gapShares are those that are told: between them lie the curves' bends.
+// gapShares are those that are reported: between them lie the curves' bends.
 var gapShares = [...]float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
 
 // GapsOf returns the gaps of a stream beside the recorded ones, once both are done; nil: one has none.
@@ -42,8 +42,8 @@ type Distances struct {
 	Hits       float64 `json:"hits"`           // hit rates of all caches
 }
 
-// Compare holds a stream against the recorded one, once both are done. Gaps are told where both have
-// times.
+// Compare holds a stream against the recorded one, once both are done. Gaps are compared where both
+// have times.
 func Compare(recorded, sent *Shape) (d Distances, rates []HitRate) {
 	var was, is [operationEnd]float64
 	for o := range was {

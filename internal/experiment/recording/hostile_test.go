@@ -13,7 +13,7 @@ type form struct {
 	good   func(ms, key, bytes int) string
 	// wrong are lines with another number of columns, with a negative time, and that were cut.
 	columns, negative, cut string
-	short                  string // what is said of the first of them, where it is not of columns
+	short                  string // the error of the first of them, where it is not about columns
 }
 
 var hostileForms = map[Format]form{

@@ -4,7 +4,7 @@ package recording
 type keyLengths struct {
 	cuts   []uint64
 	counts []sizes
-	least  int64 // 0: none is told
+	least  int64 // 0: the recording has none
 	most   int64
 }
 
@@ -20,7 +20,7 @@ func (k *keyLengths) add(id uint32, bytes int64) {
 	k.most = max(k.most, bytes)
 }
 
-// tell says what they come to; nothing where none is told.
+// tell adds what they come to; nothing where the recording has none.
 func (k *keyLengths) tell(s *Summary) {
 	if k.most == 0 {
 		return

@@ -1,6 +1,6 @@
 package recording
 
-// SizesLRU are the caches whose hit rates are told, as shares of all keys.
+// SizesLRU are the caches whose hit rates are reported, as shares of all keys.
 var SizesLRU = [...]float64{0.001, 0.01, 0.05, 0.2, 0.5}
 
 // lru has all keys that were asked for in the order in which they last were, cut into stretches: those

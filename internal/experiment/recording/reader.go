@@ -25,7 +25,7 @@ type Told struct {
 	Left   []LeftOut `json:"left,omitempty"`
 	// Late are requests whose time is before that of the one above them. They are taken to come with it.
 	Late   uint64 `json:"late,omitempty"`
-	TickNS int64  `json:"tick_ns"` // what times are told in
+	TickNS int64  `json:"tick_ns"` // resolution of the times
 }
 
 // Reader gives the requests of a file, one batch after the other. It is for one goroutine.
@@ -293,7 +293,7 @@ func (r *Reader) Told() Told {
 		TickNS: r.resolution()}
 }
 
-// resolution is how finely times are told, in ns.
+// resolution is that of the recording's times, in ns.
 func (r *Reader) resolution() int64 {
 	if r.finer != nil && *r.finer {
 		return min(r.tick, 1e3)

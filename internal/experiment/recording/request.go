@@ -66,7 +66,7 @@ func operationOf(word []byte) (Operation, bool) {
 
 const operationWordMax = 32
 
-// Unknown is the length of a value that the recording does not tell.
+// Unknown is the length of a value that the recording does not report.
 const Unknown = -1
 
 // Request is one recorded request.

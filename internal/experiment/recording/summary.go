@@ -21,7 +21,7 @@ type Summary struct {
 	KeyLengths []KeyLength `json:"key_lengths,omitempty"`
 
 	// Sizes are lengths that stand for those of values, ascending, and SizeKeys of how many keys each
-	// is the first that is told. None: the recording tells none.
+	// is the first length. None: the recording has no lengths.
 	Sizes    []int    `json:"sizes,omitempty"`
 	SizeKeys []uint64 `json:"size_keys,omitempty"`
 
@@ -88,7 +88,7 @@ func (s Selection) Summarize(stopped func() error, cuts ...uint64) (*Summary, er
 		operations [operationEnd]uint64
 		all, byKey sizes
 		ttls       sizes  // of seconds
-		known      []bool // of each key: its first length was told
+		known      []bool // of each key: the recording had its first length
 		last       int64
 		lengths    = keyLengths{cuts: cuts, counts: make([]sizes, len(cuts)+1)}
 		over       rates

@@ -55,7 +55,7 @@ func TestAppendsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAppendsThatCannotBe(t *testing.T) {
+func TestImpossibleAppendsAreRefused(t *testing.T) {
 	good := Spec{Mix: []Share{{Append, 1}}, Records: 10, Fresh: 10, Threads: 1, Sizes: oneSize,
 		Order: Order{Distribution: Uniform}, Append: AppendSpec{Bytes: 40, Parts: 2}}
 	if _, err := Generate(good); err != nil {

@@ -27,10 +27,10 @@ func TestIndexEndLiesAboveEverythingThatWasReached(t *testing.T) {
 			delete(at, reached.At(k))
 		}
 		if len(at) > 0 || reached.End() > end {
-			t.Errorf("after %v entries %v are said to be reached, but %v were, too, and the end is %d", attempted, reached, at, end)
+			t.Errorf("after %v entries Reached has %v, but %v were reached, too, and the end is %d", attempted, reached, at, end)
 		}
 		if slices.Max(attempted) < 50 && (reached.End() != highest || reached.Count() > 100+highest-min(highest, 250)) {
-			t.Errorf("after %v entries, all in the first lap, %v are said to be reached, and below %d were", attempted, reached, highest)
+			t.Errorf("after %v entries, all in the first lap, Reached has %v, but those below %d were reached", attempted, reached, highest)
 		}
 		if end < highest {
 			t.Errorf("after %v entries the end is %d, but index %d was reached", attempted, end, highest-1)

@@ -114,7 +114,7 @@ func TestFreshIndexesAreFreshAndOthersExist(t *testing.T) {
 					}
 					inserted[index], mine[index] = true, true
 				case index >= s.Records && !mine[index]:
-					t.Fatalf("thread %d, entry %d: %s of index %d, which nobody inserted before", i, sequence, e.Operation(), index)
+					t.Fatalf("thread %d, entry %d: %s of index %d, which was not inserted before", i, sequence, e.Operation(), index)
 				}
 			}
 		}
@@ -549,7 +549,7 @@ func TestPauses(t *testing.T) {
 }
 
 // A short phase of many threads has no lap that takes longer to look at than to do.
-func TestAShortPhaseHasAShortLap(t *testing.T) {
+func TestShortPhaseHasAShortLap(t *testing.T) {
 	for _, c := range []struct {
 		threads int
 		records uint64

@@ -56,7 +56,7 @@ func TestMultiReads(t *testing.T) {
 	}
 }
 
-func TestMultiReadsThatCannotBe(t *testing.T) {
+func TestImpossibleMultiReadsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		s    Spec
 		says string

@@ -39,7 +39,7 @@ func (f *File) placeOnDisk(file *os.File, threads []Thread, entries func(thread 
 		return errors.Join(fmt.Errorf("mapping a trace on disk: %w", err), file.Close())
 	}
 	runtime.AddCleanup(d, func(data []byte) {
-		_ = unix.Munmap(data) // of what nobody reads any more
+		_ = unix.Munmap(data) // the data is unreachable by now
 		_ = file.Close()
 	}, d.data)
 	for i := range threads {

@@ -48,7 +48,7 @@ func TestChosenKeysAreHotAndUniform(t *testing.T) {
 }
 
 // In a small load each key has more than an even part of the sample: as many are taken as fit.
-func TestAUniformSmallLoadIsSampledUpToTheBound(t *testing.T) {
+func TestUniformSmallLoadIsSampledUpToTheBound(t *testing.T) {
 	for _, records := range []uint64{100, 500, 2000} {
 		f := generate(t, Spec{Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: records, Fresh: records,
 			Order: Order{Distribution: Uniform},

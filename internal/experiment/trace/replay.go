@@ -147,7 +147,7 @@ func (r *replayed) each(do func(request *recording.Request, key uint32) error) e
 	return err
 }
 
-// class returns that of a value that is written; where the recording does not tell its length, that of
+// class returns that of a value that is written; where the recording does not report its length, that of
 // the key, or one that is drawn.
 func (r *replayed) class(request *recording.Request, key uint32) (uint8, error) {
 	length, ttl := 0, 0

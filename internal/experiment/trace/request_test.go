@@ -104,7 +104,7 @@ func TestRequestsAreWholeAndOnOneKey(t *testing.T) {
 	})
 }
 
-func TestRequestsThatCannotBeAreRefused(t *testing.T) {
+func TestImpossibleRequestsAreRefused(t *testing.T) {
 	steps := []Step{{Operation: Update}, {Operation: Read}}
 	for says, s := range map[string]Spec{
 		"beside no mix":     {Request: steps, Mix: []Share{{Read, 1}}},

@@ -41,7 +41,7 @@ type Point struct {
 const (
 	SegmentsMax = 1000   // of a phase
 	PointsMax   = 20_000 // of a file
-	BurstsMax   = 200    // of a phase: each is told by itself
+	BurstsMax   = 200    // of a phase: each is reported by itself
 	piecesMax   = 1 << 21
 
 	rateMax = 1e9

@@ -7,7 +7,7 @@ import (
 )
 
 // A machine that has the specs alone makes the same operations.
-func TestASpecThatTravelledMakesTheSameTrace(t *testing.T) {
+func TestSentSpecMakesTheSameTrace(t *testing.T) {
 	specs := []Spec{
 		{Mix: []Share{{Read, 3}, {Update, 1}, {Insert, 1}}, Records: 1000, Fresh: 1000, Threads: 4, Seed: 3,
 			Order: Order{Distribution: Zipfian, Theta: 0.99}, Sizes: []Size{{100, 1}}},

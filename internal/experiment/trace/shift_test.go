@@ -39,7 +39,7 @@ func TestShiftsMoveAPartOfTheRecords(t *testing.T) {
 }
 
 // A trace's hottest record is another one in each second in which it has moved; the rate is as asked.
-func TestTheHotSetMoves(t *testing.T) {
+func TestHotSetMoves(t *testing.T) {
 	s := Spec{Mix: []Share{{Read, 1}}, Records: 1000, Fresh: 1000, Threads: 2, Seed: 3, Rate: 5000,
 		Order:    Order{Distribution: Zipfian, Theta: 1.2, Shift: Shift{Every: time.Second, Parts: 1}},
 		Segments: []Segment{{Form: FormStep, To: 5000, Duration: 4 * time.Second}}}

@@ -70,7 +70,7 @@ func TestRunsOfOneExperimentAndMachineAreASeries(t *testing.T) {
 	}
 }
 
-func TestARunIsReplacedAndRemoved(t *testing.T) {
+func TestRunIsReplacedAndRemoved(t *testing.T) {
 	a := opened(t)
 	add(t, a, entry(1, "a", rate(100)), entry(2, "b", rate(100)))
 	if replaced, err := a.Add(entry(1, "c", rate(300))); !replaced || err != nil {
@@ -151,8 +151,8 @@ func history(random *rand.Rand, series int, noise, change float64, at int) *Grou
 	return g
 }
 
-// 60 commits without a change: some change is told of in at most 5 % of histories, however many
-// series they have. Twice the standard error is allowed.
+// 60 commits without a change: at most 5 % of histories report some change, however many series they
+// have. Twice the standard error is allowed.
 func TestHistoriesWithoutAChange(t *testing.T) {
 	t.Parallel()
 	const histories = 100
@@ -177,7 +177,7 @@ func TestHistoriesWithoutAChange(t *testing.T) {
 
 // A fall of 5 % at commit 40 of 60, in one of 8 rates with noise of 1.5 %, is found, and at its
 // commit or next to it.
-func TestAPlantedChangeIsFoundAtItsCommit(t *testing.T) {
+func TestPlantedChangeIsFoundAtItsCommit(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2, 3))
 	const histories = 30

@@ -9,7 +9,7 @@ import (
 // A history tells how far two runs differ although nothing was changed: by runs of one commit, or of a long
 // series without a change between them. Where the store's program, Assay or the code is another one, the pair
 // says nothing of that, nor do the runs that are to be compared.
-func TestEarlierRunsTellHowFarTwoDiffer(t *testing.T) {
+func TestEarlierRunsShowHowFarTwoDiffer(t *testing.T) {
 	near := func(v float64) Figure {
 		low, high := v*0.999, v*1.001
 		f := rate(v)
@@ -79,8 +79,8 @@ func TestEarlierRunsTellHowFarTwoDiffer(t *testing.T) {
 	}
 }
 
-// What changed where Assay itself is another version may be the harness's, and is told as that.
-func TestAChangeOfAssayIsNoChangeOfTheStore(t *testing.T) {
+// A change between two versions of Assay may be the harness's, and is reported as that.
+func TestChangeOfAssayIsNoChangeOfTheStore(t *testing.T) {
 	for name, versions := range map[string][2]string{"one Assay": {"v1", "v1"}, "another Assay": {"v1", "v2"}, "unknown": {"", "v2"}} {
 		a := opened(t)
 		for i := range 24 {

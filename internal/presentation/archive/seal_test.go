@@ -17,7 +17,7 @@ import (
 // Fault (archive): a bit of a history's archive has changed, or a figure was edited
 // Assay: each run is sealed with its figures and report: the run is named, with the command that
 // removes it
-func TestAnArchiveThatWasChangedIsSeen(t *testing.T) {
+func TestArchiveThatWasChangedIsSeen(t *testing.T) {
 	low := 90.0
 	for name, change := range map[string]string{
 		"as it was": "",
@@ -65,7 +65,7 @@ func TestAnArchiveThatWasChangedIsSeen(t *testing.T) {
 //
 // Fault (archive): an archive is of the version before checksums
 // Assay: sealed as it is, once
-func TestAnOlderArchiveIsUpgraded(t *testing.T) {
+func TestOlderArchiveIsUpgraded(t *testing.T) {
 	for version, drop := range map[int]string{1: "ALTER TABLE runs DROP COLUMN page_sha256; ALTER TABLE runs DROP COLUMN sha256;", 2: ""} {
 		upgraded(t, fmt.Sprintf("%sALTER TABLE runs DROP COLUMN assay; PRAGMA user_version = %d", drop, version))
 	}
@@ -117,7 +117,7 @@ func TestTimesThatAnArchiveCantHoldAreRefused(t *testing.T) {
 //
 // Fault (archive): a report in an archive unpacks to hundreds of megabytes, or never ends
 // Assay: it is written as it is unpacked, up to 256 MiB, and refused beyond
-func TestAPageThatUnpacksForEverIsRefused(t *testing.T) {
+func TestEndlessCompressedPageIsRefused(t *testing.T) {
 	a := opened(t)
 	add(t, a, entry(1, "a", rate(1)))
 	var bomb bytes.Buffer

@@ -77,7 +77,7 @@ func TestLines_are_those_that_a_grid_is_about(t *testing.T) {
 	}
 }
 
-// What goes first where there is no room is said in one place: the interval stays longer than the
+// One list decides which column goes first where there is no room: the interval stays longer than the
 // maximum.
 func TestAll_intervals_stay_longer_than_the_maximum(t *testing.T) {
 	drops := map[string]Column{}

@@ -11,7 +11,7 @@ import (
 
 // A store that is two servers has a line for each, with what its series and its own counts say; a
 // store of one server, and the reference arms, have none. The servers have no weights, as Cassandra's have none.
-func TestServersByThemselves(t *testing.T) {
+func TestEachServerOfAStoreHasALine(t *testing.T) {
 	run := resulttest.CleanRun()
 	for i := range run.Experiment.Stores {
 		if s := &run.Experiment.Stores[i]; s.Name == "elm" {

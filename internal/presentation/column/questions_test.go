@@ -14,7 +14,7 @@ import (
 
 // Each question of a phase is a line of its own: its latency, how many answers are right, and what
 // the store does for it.
-func TestQuestionsAreLines(t *testing.T) {
+func TestQueriesAreLines(t *testing.T) {
 	const fast, slow = 100_000, 9_000_000 // ns
 	run := resulttest.CleanRun()
 	run.Experiment.Verify = true

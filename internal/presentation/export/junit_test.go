@@ -11,8 +11,8 @@ import (
 	"assay/internal/testkit/hostile"
 )
 
-// A figure that is worse fails where nobody gave a threshold, and a threshold where somebody did; what is
-// undecided is neither passed nor failed. Counts are those of the tests.
+// Without a threshold a worse figure fails, with one the threshold decides; what is inconclusive is
+// neither passed nor failed. Counts are those of the tests.
 func TestJUnit(t *testing.T) {
 	row := func(arm, why string, outcome compare.Outcome) column.ComparisonRow {
 		return column.ComparisonRow{Outcome: outcome, Cells: []string{"put D1", arm, "rate", "100 k/s", "90 k/s", "0.90×", "0.88 to 0.92", why}}

@@ -41,7 +41,7 @@ func TestEmptyResultHasAPage(t *testing.T) {
 }
 
 // Only a group that had another one beside it for a part of the time has a chart of both.
-func TestGroupsAreLaidOverEachOther(t *testing.T) {
+func TestGroupsAreOverlaid(t *testing.T) {
 	at, rates := []float64{1, 2, 3, 4}, []*float64{ptr(10), ptr(1), nil, ptr(9)}
 	table := func(id, phase string, groups ...model.Clients) model.Table {
 		return model.Table{ID: id, Phase: phase, Rows: []model.Row{
@@ -73,7 +73,7 @@ func TestGroupsAreLaidOverEachOther(t *testing.T) {
 	}
 }
 
-func TestHostileTextsStayTexts(t *testing.T) {
+func TestHostileTextsAreEscaped(t *testing.T) {
 	for _, with := range []string{hostile.Text, strings.Repeat("long", format.TextMax)} {
 		s := fixtures["put-get"]
 		s.classes, s.samples = s.classes[:1], 10
@@ -119,7 +119,7 @@ func TestColumnWithoutValuesIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestLooksDiffer(t *testing.T) {
+func TestStoresHaveDifferentLooks(t *testing.T) {
 	r := made(fixtures["hundred"])
 	seen := map[string]string{}
 	looks := looksOf(r)

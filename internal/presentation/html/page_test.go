@@ -206,7 +206,7 @@ func TestLongPageIsFolded(t *testing.T) {
 		t.Errorf("open is %s", first)
 	}
 	last := js[string](b, `[...document.querySelectorAll(".phase")].at(-1).id`)
-	// The page's own listener was added first, so that it is done when this one is told.
+	// The page's own listener was added first, so that it is done when this one is called.
 	js[bool](b, fmt.Sprintf(`new Promise((opened) => {
 		addEventListener("hashchange", () => opened(true), { once: true });
 		location.hash = %q;

@@ -12,11 +12,11 @@ import (
 // to the process and then to its group, so that one ending comes twice.
 const oneEnding = 300 * time.Millisecond
 
-// Interrupts calls first when the user presses Ctrl-C (or the process is told to end, or its
-// terminal goes away), and again each time later than [oneEnding] after that: first should let the
-// run write what it has and stop, again should stop at once. Both are called from another goroutine,
-// one after the other. stop ends the watch. Workers must have a process group of their own, or the
-// terminal sends the signal to them as well.
+// Interrupts calls first when the user presses Ctrl-C (or at SIGTERM, or when the terminal goes
+// away), and again each time later than [oneEnding] after that: first should let the run write what
+// it has and stop, again should stop at once. Both are called from another goroutine, one after the
+// other. stop ends the watch. Workers must have a process group of their own, or the terminal sends
+// the signal to them as well.
 func Interrupts(first func(os.Signal), again func()) (stop func()) {
 	return interrupts(first, again, time.Now)
 }

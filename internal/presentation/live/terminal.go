@@ -65,7 +65,7 @@ func (t *Terminal) Close() error {
 }
 
 // quiet makes an environment in which bubbletea does not ask the terminal what it can do: the
-// answer would come as input, which nobody reads, and end up on the user's next command line.
+// answer would come as input, which is not read, and end up on the user's next command line.
 // (Its shouldQuerySynchronizedOutput decides by these.)
 func quiet(environment []string) []string {
 	environment = slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {

@@ -1,5 +1,5 @@
-// Package live is what a person sees while a run goes on: lines, or a small board on a terminal. It
-// is told by the run loop what happens and never makes it wait: what can't be shown in time is not
+// Package live is what a person sees while a run goes on: lines, or a small board on a terminal. The
+// run loop calls it with what happens and never waits for it: what can't be shown in time is not
 // shown.
 package live
 

@@ -56,10 +56,10 @@ type Meter struct {
 
 	guard  sync.Mutex
 	phases []*phase // in the order in which they began
-	news   bool     // something was told since all was collected last
+	news   bool     // something was reported since the last collection
 }
 
-// phase is what was told of one.
+// phase has what was reported of one.
 type phase struct {
 	labels   []string
 	totals   []counters.Total // copies; histograms stay as they were read last
@@ -100,7 +100,7 @@ func (m *Meter) phase(labels []string) *phase {
 	p := &phase{labels: labels, began: m.now(), resource: map[string]float64{}, stats: map[string]float64{}}
 	for _, other := range m.phases {
 		if other.ended.IsZero() {
-			other.ended = m.now() // it failed: nobody tells its end
+			other.ended = m.now() // it failed: its end was not reported
 		}
 	}
 	m.phases = append(m.phases, p)

@@ -126,7 +126,7 @@ func TestPhasesThatEndedAreShownForAWhile(t *testing.T) {
 }
 
 // The end of a run waits to be scraped, and Ctrl-C ends that.
-func TestTheLastScrapeIsWaitedFor(t *testing.T) {
+func TestLastScrapeIsWaitedFor(t *testing.T) {
 	m := New("run")
 	s, err := Serve("127.0.0.1:0", m)
 	if err != nil {

@@ -211,7 +211,7 @@ type Store struct {
 	Options   []Fact   `json:"options,omitempty"`  // that the experiment sets
 	Changed   string   `json:"changed,omitempty"`  // "options changed from default: …", or "all defaults"
 	Claims    []Fact   `json:"claims,omitempty"`   // durability class → how it is reached, in the library's words
-	Settings  []Fact   `json:"settings,omitempty"` // in force, as the store told them
+	Settings  []Fact   `json:"settings,omitempty"` // in force, as the store reported them
 	Abilities []string `json:"abilities,omitempty"`
 	Program   *Program `json:"program,omitempty"` // absent: Assay started no server of it
 }

@@ -136,7 +136,7 @@ func secondsLeft(p *record.Progress) *float64 {
 	return &left
 }
 
-// rankingOf orders stores by what their good trials gave: nobody has judged them yet.
+// rankingOf orders stores by the figures of their good trials, without a test of significance.
 func rankingOf(trials []oneTrial, phases []string) (all []soFar) {
 	all = []soFar{}
 	for _, t := range trials {

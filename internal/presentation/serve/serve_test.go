@@ -84,7 +84,7 @@ func progressOf(t *testing.T, address string) (p progress) {
 	return p
 }
 
-func TestARunIsFollowedUntilItsReport(t *testing.T) {
+func TestRunIsFollowedUntilItsReport(t *testing.T) {
 	folder := t.TempDir()
 	run, w := growing(t, folder, "grows")
 	s := serving(t, folder)
@@ -303,7 +303,7 @@ func must(t *testing.T, err error) {
 // Fault (watchers): a report takes a minute to be made
 // Assay: one is made at a time; the list, runs under way, files and pages that are made are
 // answered meanwhile
-func TestASlowPageHoldsUpNothing(t *testing.T) {
+func TestSlowPageHoldsUpNothing(t *testing.T) {
 	folder := t.TempDir()
 	run, w := growing(t, folder, "slow")
 	write(t, run, w, run.Plan[0].ID, 1000)

@@ -18,7 +18,7 @@ import (
 // narrower.
 const breaksApart = 1.25
 
-// fates are those that a rate may have, in the order in which they are told, and where each was met.
+// fates are those that a rate may have, in the order in which they are listed, and where each was met.
 var fates = []struct {
 	name  string
 	where func(*facts.Row) *float64
@@ -257,7 +257,7 @@ func commonWith(rows []*facts.Row) (words []string, more int) {
 }
 
 // levels writes what a resource changed from and to: counters by the second, others as a factor,
-// whose unit nobody must know.
+// which needs no unit.
 func levels(m facts.Moved) string {
 	switch {
 	case m.PerSecond:

@@ -49,7 +49,7 @@ func capacitiesOf(tables []*facts.Table) (messages []finding.Message) {
 		if p := closedIn(t, found); len(p.Stores) > 0 {
 			add(p)
 		}
-		for _, p := range unsaidIn(t, searched) {
+		for _, p := range caveatsOf(t, searched) {
 			add(p)
 		}
 	}
@@ -126,7 +126,7 @@ func limitsIn(t *facts.Table, rows []*facts.Row) finding.CapacityLimitsParams {
 	return p
 }
 
-const usedSeen = 0.01 // share of a disk's time, of an interface's speed or of threads' time that is told
+const usedSeen = 0.01 // share of a disk's time, of an interface's speed or of threads' time that is reported
 
 // besideCPUs is what was used of the disk, the pool and the network, as far as it is worth a word.
 func besideCPUs(l *facts.CapacityLimit) (used string) {
@@ -188,8 +188,8 @@ func closedIn(t *facts.Table, rows []*facts.Row) finding.CapacityClosedParams {
 	return p
 }
 
-// unsaidIn says what the capacities of a table do not say.
-func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidParams) {
+// caveatsOf lists what the capacities of a table do not cover.
+func caveatsOf(t *facts.Table, rows []*facts.Row) (all []finding.CapacityCaveatParams) {
 	var shared, tuned, plain []string
 	for _, r := range rows {
 		// only processes of this machine are seen to use any
@@ -197,7 +197,7 @@ func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidPa
 			shared = append(shared, r.Arm)
 		}
 		switch {
-		case r.Store < 0 || t.Run.Experiment.Stores[r.Store].Tuned != "": // that is told of the run
+		case r.Store < 0 || t.Run.Experiment.Stores[r.Store].Tuned != "": // the run reports that
 		case len(t.Run.Experiment.Stores[r.Store].Options) > 0:
 			tuned = append(tuned, r.Arm)
 		default:
@@ -205,16 +205,16 @@ func unsaidIn(t *facts.Table, rows []*facts.Row) (all []finding.CapacityUnsaidPa
 		}
 	}
 	if len(shared) > 0 {
-		all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidShared, Place: t.Place(), Stores: shared})
+		all = append(all, finding.CapacityCaveatParams{What: finding.CaveatShared, Place: t.Place(), Stores: shared})
 	}
 	if len(t.Work.Mix) == 1 {
 		for operation := range t.Work.Mix {
-			all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidOne, Place: t.Place(),
+			all = append(all, finding.CapacityCaveatParams{What: finding.CaveatOneOperation, Place: t.Place(),
 				Operation: operation})
 		}
 	}
 	if len(tuned) > 0 && len(plain) > 0 {
-		all = append(all, finding.CapacityUnsaidParams{What: finding.UnsaidTuned, Place: t.Place(), Stores: tuned,
+		all = append(all, finding.CapacityCaveatParams{What: finding.CaveatTuned, Place: t.Place(), Stores: tuned,
 			Beside: plain})
 	}
 	return all

@@ -100,7 +100,7 @@ func provedTitle(t *facts.Table, title string) string {
 }
 
 // proofsOf gathers the arms that were measured in a class. One that a cut has refuted is a finding,
-// and so is a class whose store's files nobody could look at.
+// and so is a class whose store's files could not be examined.
 func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
 	p := finding.ProofsParams{Class: string(class), Kills: class == store.D1}
 	var perSync []int // of each arm that is claimed

@@ -10,8 +10,8 @@ import (
 	"assay/internal/testkit/resulttest"
 )
 
-// What a sample of keys shows of stampedes is said of each store, over all blocks.
-func TestFillsAreTold(t *testing.T) {
+// Stampedes that a sample of keys shows are reported for each store, over all blocks.
+func TestFills_reports_stampedes_of_each_store(t *testing.T) {
 	run := resulttest.CleanRun()
 	blocks := uint64(0)
 	for _, trial := range resulttest.Trials(run, "elm") {

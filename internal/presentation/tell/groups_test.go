@@ -7,8 +7,8 @@ import (
 	"assay/internal/base/finding"
 )
 
-// What null drivers did comes behind what is said of stores, but not behind what is less grave.
-func TestNullDriversComeLast(t *testing.T) {
+// Findings about null drivers come after those about stores of the same severity.
+func TestGroups_null_drivers_come_last(t *testing.T) {
 	of := func(arm string, severity finding.Severity, code finding.Code) finding.Finding {
 		return finding.Finding{Message: finding.Message{Code: code}, Severity: severity, Where: finding.Where{Arm: arm}}
 	}

@@ -65,7 +65,7 @@ func TestKeptTrialDoesNotGrowWithItsFigures(t *testing.T) {
 		t.Errorf("a trial keeps %d bytes, more than %d", each, most)
 	}
 	if len(r.Tables) == 0 || len(run.Samples(run.Plan[0].ID, "put")) == 0 {
-		t.Error("nothing was told, or read again")
+		t.Error("no table, or no sample was read again")
 	}
 	runtime.KeepAlive(run)
 	runtime.KeepAlive(made)

@@ -95,7 +95,7 @@ func noteWrites(t *facts.Table) (notes []finding.Parameters) {
 	}
 	whys, arms := reasonsOf(t, func(p *record.Process) string {
 		if p.HostWriteWhy == record.WritesNowhere {
-			return "" // nobody asks
+			return "" // no column needs it
 		}
 		return p.HostWriteWhy
 	})

@@ -67,12 +67,12 @@ func TestLoadOverTimeIsAnswered(t *testing.T) {
 	}
 	for code, want := range map[finding.Code]string{finding.LatencyRises: "oak ", finding.BacklogLeft: "ash ", finding.FellBehind: ""} {
 		if found[code] != want {
-			t.Errorf("%s is said of %q, expected %q", code, found[code], want)
+			t.Errorf("%s is found of %q, expected %q", code, found[code], want)
 		}
 	}
 	for i := range r.Tables {
 		if doing := finding.Text(r.Tables[i].Doing); r.Tables[i].Phase == "put" && !strings.Contains(doing, "open load at 1.00 k/s to 10.0 k/s for 10.0 s, then 1.00 k/s, bursts of 12.0 k/s for 20.0 s") {
-			t.Errorf("it is said to do: %s", doing)
+			t.Errorf("Doing: %s", doing)
 		}
 	}
 	for _, name := range []string{"segment", "1: 1.00 k/s to 10.0 k/s", "2: 12.0 k/s, 2 bursts", "2: 1.00 k/s, between bursts", "asked rate", "recovered"} {
@@ -91,8 +91,8 @@ func fullOf(t *testing.T, r *model.Result) string {
 	return out.String()
 }
 
-// How far a replay differs from its recording is said once for all stores, by the worst.
-func TestReplayIsTold(t *testing.T) {
+// How far a replay differs from its recording is reported once for all stores, by the worst.
+func TestReplay_reports_the_worst_difference(t *testing.T) {
 	run := resulttest.CleanRun()
 	for i, arm := range []string{"elm", "oak", "ash"} {
 		for _, trial := range resulttest.Trials(run, arm) {

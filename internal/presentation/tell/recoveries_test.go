@@ -36,6 +36,6 @@ func TestRecoveryOf(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if m := recoveryOf(table, 1, arms, each); m.Code != "" {
-		t.Errorf("a second fault is told: %s", finding.Text(m))
+		t.Errorf("the recovery from a second fault is reported: %s", finding.Text(m))
 	}
 }

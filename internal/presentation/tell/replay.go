@@ -8,11 +8,11 @@ import (
 	"assay/internal/experiment/plan"
 )
 
-// tellsApart is the least difference of mixes and of lengths that is told.
-const tellsApart = 0.01
+// differenceMin is the least difference of mixes and of lengths that is reported.
+const differenceMin = 0.01
 
-// delayTold is which mean delay is told, of the mean gap: it then makes other gaps.
-const delayTold = 0.1
+// delayShareMin is the mean delay, as a share of the mean gap, that is reported: it changes the gaps.
+const delayShareMin = 0.1
 
 // replaysOf says of each table that replays a recording how far what was sent differs from it: of all
 // stores the worst.
@@ -33,23 +33,23 @@ func replaysOf(tables []*facts.Table) (messages []finding.Message) {
 				}
 			}
 			p.Sent, p.Speed = min(p.Sent, f.Sent), min(p.Speed, f.Speed)
-			if math.Abs(f.Speed-f.Asked) >= tellsApart*f.Asked && !f.Closed {
+			if math.Abs(f.Speed-f.Asked) >= differenceMin*f.Asked && !f.Closed {
 				p.Asked = f.Asked
 			}
-			if f.DelayNS > delayTold*f.GapNS {
+			if f.DelayNS > delayShareMin*f.GapNS {
 				p.DelayNS = max(p.DelayNS, f.DelayNS)
 			}
 			p.Gaps, p.Hits = max(p.Gaps, f.Gaps), max(p.Hits, f.Hits)
-			if f.Mix >= tellsApart {
+			if f.Mix >= differenceMin {
 				p.Mix = max(p.Mix, f.Mix)
 			}
-			if f.TTLs >= tellsApart {
+			if f.TTLs >= differenceMin {
 				p.Lives = max(p.Lives, f.TTLs)
 			}
-			if f.KeyLengths >= tellsApart {
+			if f.KeyLengths >= differenceMin {
 				p.Keys = max(p.Keys, f.KeyLengths)
 			}
-			if f.Sizes >= tellsApart {
+			if f.Sizes >= differenceMin {
 				p.Sizes = max(p.Sizes, f.Sizes)
 			}
 		}

@@ -102,7 +102,7 @@ func (b *builder) add(run *record.Run) []*facts.Table {
 		return cmp.Or(facts.ClassStrength(x.Parameters, y.Parameters), strings.Compare(x.Class, y.Class))
 	})
 	for _, t := range ordered {
-		r.Tables = append(r.Tables, tableTold(t, &b.plots, key))
+		r.Tables = append(r.Tables, tableModel(t, &b.plots, key))
 	}
 	for _, e := range facts.EffectsOf(tables) {
 		r.Effects = append(r.Effects, model.Effect{Run: run.Header.ID, Effect: e})
@@ -255,8 +255,8 @@ func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *facts.Ob
 	return m
 }
 
-// tableTold shows a table.
-func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) model.Table {
+// tableModel shows a table.
+func tableModel(t *facts.Table, plots *plotter, key func(trial string) string) model.Table {
 	e := &t.Run.Experiment
 	m := model.Table{ID: t.ID, Run: t.Run.Header.ID, Cell: t.Cell, Label: t.Label, Class: t.Class,
 		Title: titleOf(t), Phase: t.Phase,
@@ -274,30 +274,30 @@ func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) mo
 			addAbsent(&m, r)
 			continue
 		}
-		m.Rows = append(m.Rows, rowTold(r, key))
+		m.Rows = append(m.Rows, rowModel(r, key))
 	}
 	return m
 }
 
-func rowTold(r *facts.Row, key func(trial string) string) model.Row {
+func rowModel(r *facts.Row, key func(trial string) string) model.Row {
 	m := model.Row{Arm: r.Arm, Role: string(r.Role), Ranking: r.Ranking,
 		Reasons: detect.ReasonMessages(r), How: r.How, Marked: r.Marked,
-		Figures: r.Figures, Latencies: latenciesTold(r.Latencies), Kinds: kindsTold(r.Kinds), Steps: kindsTold(r.Steps)}
+		Figures: r.Figures, Latencies: latencyModels(r.Latencies), Kinds: kindModels(r.Kinds), Steps: kindModels(r.Steps)}
 	for _, o := range r.Trials {
 		m.Trials = append(m.Trials, key(o.Planned.ID))
 	}
 	return m
 }
 
-func kindsTold(kinds []facts.Kind) (told []model.Kind) {
+func kindModels(kinds []facts.Kind) (told []model.Kind) {
 	for _, k := range kinds {
-		told = append(told, model.Kind{Operation: k.Operation, Done: k.Done, Latencies: latenciesTold(k.Latencies),
+		told = append(told, model.Kind{Operation: k.Operation, Done: k.Done, Latencies: latencyModels(k.Latencies),
 			Outcomes: k.Outcomes, Items: k.Items, Absent: k.Absent, Calls: k.Calls, Right: k.Right})
 	}
 	return told
 }
 
-func latenciesTold(l facts.Latencies) model.Latencies {
+func latencyModels(l facts.Latencies) model.Latencies {
 	told := model.Latencies{Latencies: l}
 	switch l.Why {
 	case facts.RefusedLate:

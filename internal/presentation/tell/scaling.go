@@ -16,12 +16,12 @@ func scalingOf(all []model.Scaling) (messages []finding.Message) {
 		if len(messages) == scalingLinesMax {
 			break
 		}
-		messages = append(messages, finding.New(scalingTold(&all[i].Scaling)))
+		messages = append(messages, finding.New(scalingParams(&all[i].Scaling)))
 	}
 	return messages
 }
 
-func scalingTold(s *facts.Scaling) finding.ScalingParams {
+func scalingParams(s *facts.Scaling) finding.ScalingParams {
 	place := s.Phase + " (" + s.Class + ")"
 	if s.Case != "" {
 		place = s.Phase + " (" + s.Class + ", " + s.Case + ")"

@@ -258,8 +258,8 @@ func isWide(t *facts.Table) bool {
 
 func bestOf(t *facts.Table) []string { return t.Best }
 
-// groupMin is the least factor by which a group leads that is told: noise alone makes groups that lead by
-// less.
+// groupMin is the least factor by which a group leads that is reported: noise alone makes groups that
+// lead by less.
 const groupMin = 1.25
 
 // leadsAsGroup reports whether several stores lead by enough to be told.
@@ -504,7 +504,7 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	if tooShort.AsksForLonger() {
 		longer(tooShort.Longer, tooShort.Seconds, finding.NextLonger)
 	}
-	if trials, told := machineTold(run, r); told { // it took no rank: what stores did comes first
+	if trials, told := machineFindings(run, r); told { // it took no rank: what stores did comes first
 		doctor(trials)
 	}
 	return next
@@ -572,7 +572,7 @@ func noneMeasured(tables []*facts.Table) (said string) {
 			if r.Rate != nil {
 				return ""
 			}
-			said = cmp.Or(said, saidBy(r))
+			said = cmp.Or(said, errorOf(r))
 		}
 	}
 	return said
@@ -590,13 +590,13 @@ func machineTookRanks(tables []*facts.Table) bool {
 	return false
 }
 
-// disturbedMin is the share of the trials from which on what the machine did is worth a command: less is told,
-// and the blocks that are left hold the figures.
+// disturbedMin is the share of disturbed trials from which the screen gives a command. Fewer are
+// reported, and the figures are of the other blocks.
 const disturbedMin = 0.1
 
-// machineTold reports whether the groups tell of the machine, of more than a few trials, and of how many;
-// 0: of the run as a whole.
-func machineTold(run *record.Run, r *model.Result) (count int, told bool) {
+// machineFindings reports whether findings about the machine are of more than a few trials, and of how
+// many; 0: of the run as a whole.
+func machineFindings(run *record.Run, r *model.Result) (count int, told bool) {
 	trials := map[string]bool{}
 	for _, g := range r.Groups {
 		entry, _ := finding.Lookup(g.Code)

@@ -135,7 +135,7 @@ func TestSummary_keeps_rates_where_nothing_grows(t *testing.T) {
 
 // The same store's leads are one line, whose phases times classes are exactly the tables that it
 // leads.
-func TestSummary_tells_a_leader_once(t *testing.T) {
+func TestSummary_names_a_leader_once(t *testing.T) {
 	s := resulttest.Clean()
 	s.Classes = []store.Durability{store.D0, store.D3}
 	s.Arms[1].GetRate = 900e3 // elm reads fastest, oak writes fastest, in both classes
@@ -205,7 +205,7 @@ func TestSummary_next(t *testing.T) {
 	}
 }
 
-// What the machine did to a few of many trials is told, and is not what to do next.
+// A machine that disturbed a few of many trials is reported, but gives no next step.
 func TestSummary_few_disturbed_trials(t *testing.T) {
 	for each, want := range map[int]bool{1: false, 3: true} {
 		run := resulttest.RaceOf(12, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
@@ -223,7 +223,7 @@ func TestSummary_few_disturbed_trials(t *testing.T) {
 }
 
 // What Trust tells is not told again as the reason why nothing is ranked; any other reason is.
-func TestSummary_tells_a_reason_once(t *testing.T) {
+func TestSummary_states_a_reason_once(t *testing.T) {
 	busy := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
 	idle := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
 	for _, trial := range busy.Trials {
@@ -290,8 +290,8 @@ func TestSummary_wide_interval_is_not_clear(t *testing.T) {
 	}
 }
 
-// What changes from cell to cell is said, and not every cell drawn. A cell whose trials have not been
-// run is no cell in which the same stores lead, and not the one that is drawn.
+// The screen says what changes from cell to cell, and draws one cell. A cell whose trials have not been
+// run is neither counted among those with the same leaders, nor drawn.
 func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	s := resulttest.Clean()
 	s.Classes = []store.Durability{store.D1, store.D3, store.D0}
@@ -337,7 +337,7 @@ func TestSummary_of_many_arms_and_cells_fits(t *testing.T) {
 
 // Where no store was measured, the first screen has each store's own words, and so has the next step;
 // what the machine did to a null driver is none.
-func TestAStoreThatRefusedSaysWhyOnTheFirstScreen(t *testing.T) {
+func TestRefusalReasonIsOnTheFirstScreen(t *testing.T) {
 	run := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
 	run.Directory = "runs/a"
 	for _, trial := range run.Trials {
@@ -401,12 +401,12 @@ func TestSummary_says_which_group_leads(t *testing.T) {
 }
 
 // The versions of one store are held against the one that the file names as its baseline, first of all.
-// Other stores are not, and neither is a baseline that nobody named.
+// Other stores are not, and neither are those of a file that names no baseline.
 func TestSummary_begins_with_the_ratio_to_the_baseline(t *testing.T) {
 	run := resulttest.RaceOf(5, resulttest.Runner("v1", 100e3), resulttest.Runner("v2", 80e3), resulttest.Runner("other", 90e3))
 	run.Experiment.Stores[0].Driver, run.Experiment.Stores[1].Driver, run.Experiment.Stores[2].Driver = "elm", "elm", "oak"
 	if m := resulttest.ResultOf(t, run).Summary.Answer; len(m) > 0 {
-		t.Errorf("nobody named a baseline: %+v", m)
+		t.Errorf("without a baseline: %+v", m)
 	}
 	run.Experiment.BaselineNamed = true
 	answer := resulttest.ResultOf(t, run).Summary.Answer

@@ -358,7 +358,7 @@ func missingOf(tables []*facts.Table) (messages []finding.Message) {
 		}) {
 			continue
 		}
-		p := finding.SectionParams{Code: finding.SectionNoFigure, Said: saidBy(r)}
+		p := finding.SectionParams{Code: finding.SectionNoFigure, Said: errorOf(r)}
 		switch {
 		case r.Standing == facts.Refused || r.Standing == facts.LeftOut:
 			p.Code, p.Reason = finding.SectionRefused, refusedFor(r)
@@ -397,9 +397,9 @@ func refusedFor(r *facts.Row) string {
 	return ""
 }
 
-// saidBy is what a store said where its trials were begun and ended without a figure; "": none was
-// begun, or it said nothing.
-func saidBy(r *facts.Row) string {
+// errorOf is the store's error where its trials were begun and ended without a figure; "": none was
+// begun, or there was none.
+func errorOf(r *facts.Row) string {
 	for _, o := range r.Trials {
 		if o.Planned.Refuse == "" && o.Trial != nil && (o.Trial.Cause == finding.CauseRefused || o.Trial.Cause == finding.CauseStore) {
 			return record.Said(o.Trial.Error)

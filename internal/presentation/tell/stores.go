@@ -57,7 +57,7 @@ func storesOf(run *record.Run) (stores []model.Store) {
 }
 
 // decidingOf returns the settings in force by which a store reaches a class: those that the driver names
-// where it says how. "": it names none that it tells.
+// where it says how. "": it names none that it reports.
 func decidingOf(d store.Description, class store.Durability, trial *record.Trial) string {
 	claim, _ := d.Claim(class)
 	named := strings.FieldsFunc(claim.How, func(c rune) bool {
@@ -78,7 +78,7 @@ func decidingOf(d store.Description, class store.Durability, trial *record.Trial
 // serverSetting is the name under which the settings have the server's program.
 const serverSetting = "server"
 
-// settingsOf returns the settings in force as the store told them and, of a server that Assay has
+// settingsOf returns the settings in force as the store reported them and, of a server that Assay has
 // started, as that told them itself.
 func settingsOf(trial *record.Trial) []model.Fact {
 	if trial.Server == nil {

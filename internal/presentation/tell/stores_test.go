@@ -8,7 +8,7 @@ import (
 )
 
 // Whoever reads "all defaults" of a server without fsync would believe that it syncs.
-func TestSettingsThatDecideAClassAreTold(t *testing.T) {
+func TestSettingsThatDecideAClassAreReported(t *testing.T) {
 	d := store.Description{Durability: []store.DurabilityClaim{
 		{Class: store.D1, How: "synchronous_commit=on, and the server runs with fsync=off: nothing is ever synced by fsync."},
 		{Class: store.D3, How: "every commit waits"},

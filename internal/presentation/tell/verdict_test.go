@@ -8,7 +8,7 @@ import (
 )
 
 // Stores that are not significantly different may be far apart: the verdict says how far.
-func TestTheVerdictSaysHowFarTiedStoresAreApart(t *testing.T) {
+func TestVerdictSaysHowFarTiedStoresAreApart(t *testing.T) {
 	for least, want := range map[float64]string{
 		62_500:  "bbolt and pebble: no significant difference, 62.5 k/s to 112 k/s. 3 blocks can detect differences above 2.22×.",
 		111_000: "bbolt and pebble: no significant difference, near 112 k/s. 3 blocks can detect differences above 2.22×.",

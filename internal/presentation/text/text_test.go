@@ -192,7 +192,7 @@ func TestScreen_shows_no_control_character(t *testing.T) {
 }
 
 // Of many rows, those that are first in any column stay: also of a store that lacks the column that sorts.
-func TestTheFastestStoreIsAmongTheRowsShown(t *testing.T) {
+func TestFastestStoreIsAmongTheRowsShown(t *testing.T) {
 	value := func(v float64) model.SectionCell { return model.SectionCell{Value: &v} }
 	rows := []model.SectionRow{
 		{Arm: "a", Cells: []model.SectionCell{value(9), value(1)}}, {Arm: "b", Cells: []model.SectionCell{value(8), value(2)}},

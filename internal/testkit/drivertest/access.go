@@ -72,7 +72,7 @@ func VerifiesTLS(t *testing.T, driver store.Driver, p server.Program) {
 	}
 }
 
-// roundTrip opens, writes and reads, and returns what the store tells of itself.
+// roundTrip opens, writes and reads, and returns what the store reports about itself.
 func roundTrip(t *testing.T, driver store.Driver, c store.Config) (settings map[string]string, err error) {
 	t.Helper()
 	s, err := driver.Open(t.Context(), c)
@@ -152,7 +152,7 @@ func logsIn(t *testing.T, driver store.Driver, p server.Program, clients []strin
 				}
 				settings, err := roundTrip(t, driver, config)
 				if told := fmt.Sprint(settings, err); strings.Contains(told, guarded.Guard.Password) || strings.Contains(told, "swordfish") {
-					t.Errorf("the password, or the user, is told: %s", told)
+					t.Errorf("a setting or an error has the password or the user: %s", told)
 				}
 				if test.failure == "" && (err != nil || settings["driver.login"] != "yes") {
 					t.Errorf("the settings say of the login %q: %v", settings["driver.login"], err)

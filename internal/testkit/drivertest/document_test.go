@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// TestTheDocumentsExamplePassesTheDriversTests takes the driver out of docs/add-a-driver.md, puts it into
+// TestDocumentsExamplePassesTheDriversTests takes the driver out of docs/add-a-driver.md, puts it into
 // the list of drivers, and beside it a server's driver that implements what is required and nothing else.
 // The list's tests and the kit must pass on both. All of it is in an overlay: no file of the source tree is
 // touched.
-func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
+func TestDocumentsExamplePassesTheDriversTests(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)

@@ -192,7 +192,7 @@ func (p Protocol) stalls(t *testing.T, l *Liar, open Opener) {
 			go func() {
 				defer close(late)
 				<-release
-				say(w, p.Found("one", []byte("1"))) // nobody may be there to read it
+				say(w, p.Found("one", []byte("1"))) // the reader may have gone
 			}()
 		})
 		return true
@@ -227,7 +227,7 @@ func (p Protocol) floods(t *testing.T, l *Liar, open Opener) {
 	// What is announced is refused before it comes: else the client has memory for all of it.
 	for name, text := range map[string]string{"a flood": flood, "an announced flood": flood[:64]} {
 		sent := l.Once(func(_ []byte, w io.WriteCloser) bool {
-			go func() { say(w, text) }() // nobody reads it all
+			go func() { say(w, text) }() // it is not read to its end
 			return true
 		})
 		value, err := h.Get(key, nil)
@@ -245,8 +245,8 @@ func (p Protocol) floods(t *testing.T, l *Liar, open Opener) {
 	wantGet(t, h, "it", key, right)
 }
 
-// ReadsNoFlood holds a store to the values that it is said to hold: a record that is much longer is
-// not read, and the next operation is right again.
+// ReadsNoFlood holds a store to the length of values that it was opened for: a record that is much
+// longer is not read, and the next operation is right again.
 func ReadsNoFlood(t *testing.T, d store.Driver, c store.Config) {
 	t.Helper()
 	key, right := []byte("key"), []byte("right")

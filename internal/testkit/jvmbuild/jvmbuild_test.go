@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestStaleBuildIsTold(t *testing.T) {
+func TestStaleBuildIsReported(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(folder, name)

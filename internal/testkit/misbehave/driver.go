@@ -57,12 +57,12 @@ type behaviour struct {
 
 	bare       bool                // has no ability at all
 	silent     bool                // does not tell how it answers queries
-	tell       func(told []answer) // has asynchronous handles, and changes what they are told
+	tell       func(told []answer) // has asynchronous handles, and changes their answers
 	define     func(d *db, indexes []store.Index) error
 	takesWords bool                                          // takes an index of words
 	keep       func(columns []store.Column, record [][]byte) // changes a record before it is kept
 	finds      func(h *handle, q *store.Query, values [][]byte) []record
-	pastLimit  bool // goes on with a query when it is told to stop
+	pastLimit  bool // goes on with a query after its visit returned false
 	allColumns bool // gives columns in the order of define
 	counted    func(n uint64) uint64
 

@@ -26,7 +26,7 @@ type Server struct {
 	goesOn  *sync.Cond // that it answers again
 	records map[string][]byte
 	open    map[net.Conn]bool
-	halted  bool // it answers nobody
+	halted  bool // it does not answer
 }
 
 // NewServer returns a server without records.
@@ -43,8 +43,8 @@ func StartServer(t testing.TB) *Server {
 	return s
 }
 
-// Cut ends all connections, as a kill of the server does. Until halted has returned it answers nobody, and
-// shows nobody that it will not. It answers again after that, and has kept all that it acknowledged.
+// Cut ends all connections, as a kill of the server does. Until halted has returned it accepts
+// connections but does not answer. It answers again after that, and has kept all that it acknowledged.
 func (s *Server) Cut(halted func()) error {
 	s.lock.Lock()
 	s.halted = true

@@ -34,11 +34,11 @@ func Kinds() []string {
 // lie is what a worker does to an honest worker's answers. It may change the counters of the phase
 // that just ran, and gets the reply's line, without its end; what it returns is written instead.
 type lie struct {
-	prepare func(*control.Prepare) // what the honest worker is told instead
+	prepare func(*control.Prepare) // changes what the honest worker gets
 	rewrite func(*trace.Thread)    // likewise: of each thread of the trace
 	linger  bool                   // after the end of input
 	count   func(*counters.File)
-	open    func(*control.Open) // what the honest worker is told instead
+	open    func(*control.Open) // changes what the honest worker gets
 	// changes what a thread has recorded, and its counters
 	past  func(*trace.File, *counters.File, int, []counters.Recorded)
 	reply func(request control.Request, line []byte) []byte
@@ -253,7 +253,7 @@ var lies = map[string]lie{
 			}
 		}
 	}},
-	"skips-reads": {count: func(c *counters.File) { // every second read is said to have found its value
+	"skips-reads": {count: func(c *counters.File) { // every second read counts as having found its value
 		for thread := range c.Threads() {
 			for slot, o := range c.Operations() {
 				if o == trace.Read {

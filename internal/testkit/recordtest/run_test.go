@@ -7,7 +7,7 @@ import (
 	"assay/internal/evidence/record"
 )
 
-func TestExampleHoldsWhatItPromises(t *testing.T) {
+func TestExampleMeetsItsExpectations(t *testing.T) {
 	run := Run(Example())
 	states := map[record.State]int{}
 	for _, planned := range run.Plan {

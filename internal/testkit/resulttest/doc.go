@@ -1,3 +1,3 @@
-// Package resulttest makes runs of which nothing is to be found, and reports them, for the tests of
-// everything between a run directory and a result: a test plants one cause, and sees what is said.
+// Package resulttest makes runs without a finding, and reports them, for the tests of everything
+// between a run directory and a result: a test plants one cause, and looks at the report.
 package resulttest

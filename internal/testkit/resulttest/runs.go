@@ -111,7 +111,7 @@ func LostRecords() finding.Message {
 	return finding.New(finding.CountParams{Code: finding.MarkLost, Count: 3, Of: 100})
 }
 
-// FixedWork makes put a number of operations, which trials end as is told.
+// FixedWork makes put a number of operations, and asks ended how each trial of it ended.
 func FixedWork(run *record.Run, ended func(p plan.Trial) record.Ending) {
 	PhaseNamedIn(run, "put").Operations = 6_000_000
 	for _, p := range run.Plan {

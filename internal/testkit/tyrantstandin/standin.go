@@ -22,7 +22,7 @@ import (
 	"assay/internal/testkit/loopback"
 )
 
-// The kinds of database, as stat tells them.
+// The kinds of database, as stat reports them.
 const (
 	Hash       = "hash"
 	MemoryHash = "on-memory hash"

@@ -155,9 +155,9 @@ static enum assay_status open_tree(const struct assay_config *config, struct ass
     return open_file(config, true, out, error);
 }
 
-/* The library tells its state as lines of a name, a tab and a value. Numbers that stand for the
- * state are for inspect, the rest are settings. It does not tell the mode that it was opened with,
- * and a tree's bnum is what it was told, not what the hash of its pages made of it. */
+/* The library gives its state as lines of a name, a tab and a value. Numbers of the state are for
+ * inspect, the rest are settings. The mode that it was opened with is not among them, and a tree's
+ * bnum is the number that was asked for, not what the hash of its pages made of it. */
 static bool is_state(const char *name) {
     static const char *const names[] = {"count", "size", "cusage", "lcnt", "icnt", "first", "last", "root", "frgcnt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -202,7 +202,7 @@ static void tell_rows(struct assay_sink *sink, const char *text) {
         }
 }
 
-/* The library does not tell whether it works in the background, nor of stalls, but for a line in
+/* The library does not report whether it works in the background, nor of stalls, but for a line in
  * its own log. */
 static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
     *busy = false;

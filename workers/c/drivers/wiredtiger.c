@@ -221,8 +221,8 @@ static bool read_statistic(WT_CURSOR *statistics, int key, int64_t *value) {
     return statistics->search(statistics) == 0 && statistics->get_value(statistics, &text, &printed, value) == 0;
 }
 
-/* The cache and the table's configuration are read back. What the library can't tell of its
- * connection is said to be as it was asked. */
+/* The cache and the table's configuration are read back. What the library does not report of its
+ * connection is reported as it was asked for. */
 static void settings(struct assay_store *store, struct assay_sink *sink) {
     static const char *const of_table[] = {"type", NULL};
     static const char *const of_data[] = {"block_compressor", "leaf_page_max", "internal_page_max", "allocation_size", NULL};

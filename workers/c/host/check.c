@@ -161,7 +161,7 @@ static const char *problem_of_found(struct query *q, struct assay_bytes key, str
     struct thread *t = q->thread;
     unsigned char *expected = t->scan.expected;
     uint64_t index, version;
-    if (t->sample != NULL) /* the null driver's record is of nobody */
+    if (t->sample != NULL) /* the null driver's record is of no key */
         return check_if_asked(t, value, 0);
     if (!query_index(q->shape, t->record, value, &index))
         return "a query found a record that does not say whose it is";

@@ -5,7 +5,7 @@
 #include "message.h"
 #include "query.h"
 
-/* What a driver is told, and the texts that it and the columns' shapes point to. */
+/* What a driver gets, and the texts that it and the columns' shapes point to. */
 struct definition {
     struct json_object *request; /* holds the texts */
     struct assay_column columns[RECORD_COLUMNS_MAX];

@@ -67,10 +67,10 @@ bool input_fill(struct input *input);
  * until input_fill. */
 const char *input_line(struct input *input, size_t *length);
 
-/* Writes an object as a line. False: nobody reads any more. */
+/* Writes an object as a line. False: the reader has gone. */
 bool write_line(int descriptor, struct json_object *object);
 
-/* Takes what a driver tells: into an object, or numbers by a function. */
+/* Takes what a driver reports: into an object, or numbers by a function. */
 struct assay_sink {
     struct json_object *object;
     void (*take)(void *context, const char *name, double value);

@@ -47,7 +47,7 @@ void stats_tell(struct stats *stats, const struct assay_driver *driver, struct a
     if (stats->names == NULL || begin < stats->next_ns)
         return;
     for (uint64_t i = 0; i < stats->count; i++)
-        stats->values[i] = NAN; /* not known, unless the store tells it */
+        stats->values[i] = NAN; /* not known, unless the store reports it */
     bool busy;
     driver->inspect(store, &(struct assay_sink){.take = take, .context = stats}, &busy);
     for (uint64_t i = 0; i < stats->count; i++) {

@@ -7,7 +7,7 @@
 #include "message.h"
 
 struct stats {
-    struct json_object *names; /* a list of texts; NULL: the store tells nothing */
+    struct json_object *names; /* a list of texts; NULL: the store reports nothing */
     uint64_t count;
     double values[COUNTERS_STATS_MAX];
     uint64_t rounds;

@@ -35,7 +35,7 @@ static inline struct assay_store *new_store(const struct assay_config *config, b
     return store;
 }
 
-/* Opens the file of an object that was tuned, if it was, and kept what it was told; else the store is gone. */
+/* Opens the file of an object that was tuned and kept its options; otherwise frees the store. */
 static inline enum assay_status open_file(struct assay_store *store, const struct assay_config *config, const char *path, bool tuned,
                                           const struct tc_told *told, struct assay_store **out, struct assay_error *error) {
     enum assay_status status = tuned ? tc_check_kept(told, error) : failed(store, error);

@@ -59,7 +59,7 @@ enum assay_status tc_check_tuning(const struct assay_config *config, const struc
                                   struct assay_error *error);
 const char *tc_compression(uint8_t opts);
 
-/* What was asked for an option, and what the object says once it was told, before it opens its
+/* What was asked for an option, and what the object reports once it was tuned, before it opens its
  * file. */
 struct tc_told {
     const char *option;

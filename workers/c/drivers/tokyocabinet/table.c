@@ -430,7 +430,7 @@ static bool add_to(struct assay_bytes number, int64_t by, char sum[SUM_BYTES]) {
 }
 
 /* Writes the columns joined as the library does, those that are to change with what they change to;
- * returns their end. NULL: what is wrong is told. The columns come in the order of their
+ * returns their end. NULL: change->wrong says why. The columns come in the order of their
  * definition, in which they were put, each behind its name. */
 static char *join_changed(char *at, struct assay_bytes joined, struct change *change) {
     const struct assay_definition *definition = change->store->definition;

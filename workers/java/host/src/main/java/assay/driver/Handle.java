@@ -9,7 +9,7 @@ import java.util.List;
  * <p>Every exception is counted as an error under its message, and one that is or was caused by a
  * time-out ({@link java.util.concurrent.TimeoutException}, {@link java.net.SocketTimeoutException})
  * as a time-out. Nothing is tried again. A client that hides failures, by returning {@code null} or
- * {@code false}, must be asked until they are told apart from a miss.
+ * {@code false}, must be asked until they differ from a miss.
  */
 public interface Handle extends AutoCloseable {
     /** Sets value to the value of key, or returns MISS. The empty value is a value. */

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Whom a client logs in as; nobody, with two empty texts, where the option names no file. */
+/** Whom a client logs in as; two empty texts, for no login, where the option names no file. */
 public final class Credentials {
     public static final Option OPTION = Option.of("credentials_file", "string", "", "file whose first line is USER:PASSWORD to log in with");
 

@@ -23,7 +23,7 @@ public final class MemcachedServers implements AutoCloseable {
     private static final int ANSWER_BYTES_MAX = 1 << 16;
     private static final int STAT = 0x10;
     private static final int SASL_AUTH = 0x21;
-    /** Those of the server's numbers that are told as they are; connections are added. */
+    /** Those of the server's numbers that are reported unchanged; connections are added. */
     private static final List<String> TOLD = List.of("total_connections", "curr_items", "bytes", "cmd_get", "cmd_set", "get_hits",
             "get_misses", "delete_hits", "delete_misses", "cas_hits", "cas_misses", "cas_badval", "evictions");
     /** As drivers/memcached/spread.go counts them. */

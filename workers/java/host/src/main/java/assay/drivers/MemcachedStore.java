@@ -8,7 +8,7 @@ import assay.driver.Store;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What clients of memcached have alike: its claims and limits, a login, values as objects, what the servers tell. */
+/** What clients of memcached have alike: its claims and limits, a login, values as objects, what the servers report. */
 public abstract class MemcachedStore implements Store {
     protected final Config config;
     protected final Credentials credentials;

@@ -93,7 +93,7 @@ public final class RedisServer implements AutoCloseable {
         return !config.getOrDefault("maxmemory", "0").equals("0") && config.getOrDefault("maxmemory-policy", "").startsWith("allkeys-");
     }
 
-    /** Settings in force, as the server tells them. */
+    /** Settings in force, as the server reports them. */
     public Map<String, String> settings() {
         Map<String, String> told = new LinkedHashMap<>();
         for (String name : SETTINGS)

@@ -11,7 +11,7 @@ import java.util.Set;
 
 /**
  * The fields of an object in a request: each is read by its type, null is as if it were absent, and
- * {@link #end} refuses those that nobody read.
+ * {@link #end} refuses those that were not read.
  */
 final class Fields {
     private static final BigInteger WORD_END = BigInteger.ONE.shiftLeft(64);

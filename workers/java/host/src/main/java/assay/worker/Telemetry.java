@@ -14,7 +14,7 @@ import java.util.Map;
 import javax.management.NotificationEmitter;
 import javax.management.openmbean.CompositeData;
 
-/** The store's own counters and the JVM's: section 3.1, the counters that are told without a message. */
+/** The store's own counters and the JVM's, reported without a message: section 3.1 of the contract. */
 final class Telemetry {
     private static final long PERIOD_NS = 1_000_000_000;
     /** Asking takes at most one part in so many of one processor, by its CPU time: a JVM that collects makes it last. */

@@ -134,7 +134,7 @@ interface Connections extends AutoCloseable {
             try {
                 connection.close();
             } catch (SQLException ignored) {
-                // the failure that broke it is told
+                // the failure that broke it is reported
             }
             statements.clear();
             connection = null;

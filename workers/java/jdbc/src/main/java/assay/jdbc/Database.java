@@ -49,7 +49,7 @@ abstract class Database implements Store.Sync {
     /** Holds the server to what the driver relies on, and makes database and table. */
     abstract void prepare(boolean drop) throws Exception;
 
-    /** Drops what is empty, if nobody else uses it. */
+    /** Drops what is empty, unless another client uses it. */
     abstract void leave() throws Exception;
 
     /** What a connection of the store's own must do after it was made anew: enter the database, take its lock. */

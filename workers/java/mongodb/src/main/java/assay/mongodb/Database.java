@@ -232,7 +232,7 @@ final class Database implements Store.Sync {
         askIfKnown("fsync");
     }
 
-    /** Drops what is empty, if nobody else uses it: the server has no lock to hold meanwhile. */
+    /** Drops what is empty, unless another client uses it: the server has no lock to hold meanwhile. */
     @Override
     public void close() throws Exception {
         try (MongoClient last = client) {

@@ -55,7 +55,7 @@ public final class RiakDriver implements Driver {
         return new Nodes(config);
     }
 
-    /** The endpoints: the client tells neither settings nor numbers of them. */
+    /** The endpoints: the client reports neither settings nor numbers of them. */
     private static final class Nodes implements Store {
         private final Config config;
         private final Map<String, Quorum> quorums = new LinkedHashMap<>();

@@ -53,7 +53,7 @@ public final class BtreeDriver extends CabinetDriver {
     }
 
     private static final class Btree extends BytesDatabase {
-        /** No key is beyond it. The binding's range crashes the process where it is told no end. */
+        /** No key is beyond it. The binding's range crashes the process without an end. */
         private static final byte[] END = end();
 
         private final BDB db;

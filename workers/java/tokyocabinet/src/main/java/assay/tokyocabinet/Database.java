@@ -22,7 +22,7 @@ abstract class Database implements Store.Sync {
     private final Config config;
     private final int keyBytesMax;
 
-    /** An open that failed is told by {@link #opened}. */
+    /** {@link #opened} reports an open that failed. */
     Database(Config config, int keyBytesMax) {
         this.config = config;
         this.keyBytesMax = keyBytesMax;

@@ -101,7 +101,7 @@ public final class WhalinDriver implements Driver {
             }
         }
 
-        /** With a longer key its binary protocol asks all the same, and loses the connection. */
+        /** The binary protocol sends a longer key anyway, and loses the connection. */
         private String begin(Bytes key) throws IOException {
             if (binary && key.length > KEY_BYTES_MAX)
                 throw new IOException("a key has at most " + KEY_BYTES_MAX + " bytes");

@@ -151,7 +151,7 @@ public final class XmemcachedDriver implements Driver {
         }
 
         void await() throws InterruptedException {
-            connections.await(SECONDS, TimeUnit.SECONDS); // one that does not come is told by the servers that are there
+            connections.await(SECONDS, TimeUnit.SECONDS); // which is missing shows in the servers that are there
             for (Thread thread : Thread.getAllStackTraces().keySet())
                 if (thread instanceof AuthTask)
                     thread.join(TimeUnit.SECONDS.toMillis(SECONDS));
