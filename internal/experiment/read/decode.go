@@ -14,6 +14,12 @@ type fromNode interface {
 // shortForm is a struct that a lone scalar may stand for.
 type shortForm interface{ shortForm() string }
 
+// unknownHinter is a struct that says by itself what is right in place of a field that it has not. key is one
+// of the table's.
+type unknownHinter interface {
+	unknownHint(n *node, key string) string
+}
+
 // decode reads a node into a value. Null leaves the value as it is: a field that is empty is a
 // field that is not there.
 func decode(n *node, into reflect.Value, path string) *Error {
@@ -69,7 +75,11 @@ func decodeStruct(n *node, into reflect.Value, path string) *Error {
 	for _, e := range n.entries {
 		field, ok := fieldOf(into.Type(), e.key)
 		if !ok {
-			return unknownField(e.key, e.at, into.Type(), path)
+			mistake := unknownField(e.key, e.at, into.Type(), path)
+			if own, ok := into.Interface().(unknownHinter); ok {
+				mistake = mistake.hint("%s", own.unknownHint(n, e.key))
+			}
+			return mistake
 		}
 		if err := decode(e.value, into.FieldByIndex(field.Index), join(path, e.key)); err != nil {
 			return err

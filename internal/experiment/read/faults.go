@@ -158,6 +158,96 @@ func (f *NodeForm) fromNode(n *node, path string) *Error {
 	return nil
 }
 
+// faultForm is how a fault is written, and what ends it.
+type faultForm struct {
+	does   string
+	amount string // an example of it, with which the server stands in node; "": does has the server
+	ending faultEnding
+}
+
+// faultEnding is what ends a fault.
+type faultEnding int
+
+const (
+	untilStart faultEnding = iota // start, or the phase's end
+	atOnce                        // it is over as soon as it has happened
+	endsOther                     // it is what ends the others
+)
+
+var faultForms = []faultForm{
+	{experiment.FaultKill, "", untilStart}, {experiment.FaultFreeze, "", untilStart}, {experiment.FaultCut, "", untilStart},
+	{experiment.FaultReset, "", atOnce}, {experiment.FaultStart, "", endsOther},
+	{experiment.FaultDelay, "20ms", untilStart}, {experiment.FaultBandwidth, "10MB/s", untilStart},
+	{experiment.FaultDrop, "10%", atOnce}, {experiment.FaultMemory, "512MiB", untilStart},
+	{experiment.FaultCPU, "50%", untilStart}, {experiment.FaultSlowDisk, "{write_iops: 200}", untilStart},
+}
+
+// written shows the form, with its time and its server.
+func (f faultForm) written(at string, node int) string {
+	if f.amount == "" {
+		return fmt.Sprintf("{at: %s, %s: node %d}", at, f.does, node)
+	}
+	return fmt.Sprintf("{at: %s, %s: %s, node: %d}", at, f.does, f.amount, node)
+}
+
+// expectedFaults lists the forms: an example of each kind, and the names of the others.
+func expectedFaults() string {
+	var kinds []string
+	for _, hasAmount := range []bool{false, true} {
+		var names []string
+		example := ""
+		for _, f := range faultForms {
+			switch {
+			case hasAmount != (f.amount != ""):
+			case example == "":
+				example = f.written("10s", 2)
+			default:
+				names = append(names, f.does)
+			}
+		}
+		kinds = append(kinds, example+" (or "+strings.Join(names, ", ")+")")
+	}
+	return "expected " + strings.Join(kinds, ", or ")
+}
+
+// unknownHint says of a fault with a field that it has not how it is written, and what ends it. A length that
+// was given becomes the time at which it ends.
+func (FaultFile) unknownHint(n *node, key string) string {
+	i := slices.IndexFunc(faultForms, func(f faultForm) bool { return n.field(f.does) != nil })
+	if i < 0 {
+		return expectedFaults()
+	}
+	f, at, until, number := faultForms[i], "10s", "20s", NodeForm(1)
+	server, typed := n.field("node"), n.field(f.does)
+	switch {
+	case f.amount == "":
+		server = typed
+	case typed.kind == scalar:
+		f.amount = typed.text
+	}
+	if server != nil {
+		_ = number.fromNode(server, "") // one that is wrong is refused once the field is gone
+	}
+	if given := n.field("at"); given != nil {
+		if begin, ok := parseDuration(given.text); ok {
+			length, is := parseDuration(n.field(key).text)
+			if !is {
+				length = begin
+			}
+			at, until = given.text, (begin + length).String()
+		}
+	}
+	written := f.written(at, int(number))
+	switch f.ending {
+	case atOnce:
+		return fmt.Sprintf("expected %s: a %s is over at once", written, f.does)
+	case endsOther:
+		return fmt.Sprintf("expected %s: it ends what was done to the node", written)
+	}
+	return fmt.Sprintf("expected %s: %s goes on until %s, or the phase's end", written, f.does,
+		faultForm{does: experiment.FaultStart}.written(until, int(number)))
+}
+
 func (f FaultFile) doing() (all []experiment.Fault) {
 	for _, one := range []experiment.Fault{{Does: experiment.FaultKill, Node: int(f.Kill)},
 		{Does: experiment.FaultFreeze, Node: int(f.Freeze)},
@@ -206,8 +296,7 @@ func (r workResolver) faults(file PhaseFile, p *experiment.Phase) *Error {
 		case p.Duration == 0:
 			return r.fail(r.in("faults"), "the phase %s ends with its operations: faults need for: DURATION", p.Name)
 		case len(all) != 1:
-			return r.fail(at(), "a fault does one thing to one server").hint("expected {at: 10s, kill: node 2} (or freeze, cut, reset, start), " +
-				"or {at: 10s, delay: 20ms, node: 2} (or bandwidth, drop_connections, memory, cpu, slow_disk)")
+			return r.fail(at(), "a fault does one thing to one server").hint("%s", expectedFaults())
 		case f.Node > 0 && f.Kill+f.Freeze+f.Cut+f.Start+f.Reset > 0:
 			return r.fail(at("node"), "the fault names its server twice").hint("expected {at: 10s, kill: node 2}")
 		case f.At == 0:
