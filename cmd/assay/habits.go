@@ -96,8 +96,9 @@ var flagHabits = []habit{
 var otherFlagHabits = map[string][]habit{
 	"compare": {{[]string{"threshold", "delta", "max-regression", "fail-on"}, "--fail-if 'rate < 0.95x' (repeatable)"}},
 	"init":    {{[]string{"workload", "W", "P", "propertyfile"}, "--ycsb FILE, or of a preset: --preset ycsb-a"}},
-	"report":  {{[]string{"latest", "last"}, "assay report latest"}, {[]string{"dir"}, "the run directory as the argument: assay report DIR"}},
-	"doctor":  {{[]string{"fix", "repair"}, "no flag: what it finds stands with a command; --clean removes what killed runs left"}},
+	"report": {{[]string{"latest", "last"}, "assay report latest"}, {[]string{"dir"}, "the run directory as the argument: assay report DIR"},
+		{[]string{"fail-if", "fail-on", "threshold", "thresholds"}, "assay compare DIR --fail-if 'p99 > 5ms' (exit status 4 where it fails)"}},
+	"doctor": {{[]string{"fix", "repair"}, "no flag: what it finds stands with a command; --clean removes what killed runs left"}},
 }
 
 // habitOf returns what a flag of another tool is in a command.
