@@ -49,7 +49,7 @@ func programsHere(ctx context.Context, p server.Program, starts bool) []diagnose
 		if binary == where {
 			continue
 		}
-		if told, err := p.Tell(ctx, binary); err == nil { // what is something else has that name by chance
+		if told, err := p.Identify(ctx, binary); err == nil { // what is something else has that name by chance
 			all = append(all, diagnosedServer{p.Driver, starts, told.Product, told.Version, binary})
 		}
 	}
@@ -81,12 +81,12 @@ func printServers(w io.Writer, all []diagnosedServer) error {
 	return others.print(w)
 }
 
-func serverHere(ctx context.Context, p server.Program) (told server.Told, where string) {
+func serverHere(ctx context.Context, p server.Program) (told server.Identity, where string) {
 	binary, err := p.Find()
 	if err != nil {
 		return told, "not installed: " + p.Install()
 	}
-	if told, err = p.Tell(ctx, binary); err != nil {
+	if told, err = p.Identify(ctx, binary); err != nil {
 		return told, err.Error()
 	}
 	return told, binary
@@ -177,7 +177,7 @@ func checkEndpoints(e *experiment.Experiment) error {
 
 // cureOf is what to do where nothing listens at a store's endpoint.
 func cureOf(s experiment.Store) string {
-	if _, can := programOf(s.Driver); can && read.StartWord(s) != "" {
+	if _, can := programOf(s.Driver); can {
 		return fmt.Sprintf("start the server, correct the address, or let Assay start one for each trial: %s@start", read.StartWord(s))
 	}
 	return "start the server, or correct the address"

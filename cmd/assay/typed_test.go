@@ -31,9 +31,9 @@ var typedCommands = []typed{
 	{"run postgresql://127.0.0.1:1", "postgres"}, {"run pg@127.0.0.1:1", "postgres"}, {"run mongo@127.0.0.1:1", "mongodb"},
 	{"run memcache@127.0.0.1:1", "memcached"}, {"run etcd@127.0.0.1:1", "etcd"}, {"run memcached@127.0.0.1:1 redis@127.0.0.1:1", "memcached|redis"},
 	{"run scylla@127.0.0.1:1", "scylla"}, {"run redis@[::1]:1", "redis"}, {"run Pebble", "pebble"}, {"run bolt", "bbolt"}, {"run bolt pebble", "bbolt|pebble"},
-	{"run redis", "redis"}, {"run mysql", "!mysql@HOST:PORT"}, {"run redis:7", "!redis@start=/PATH"}, {"run localhost:6379", "redis"},
+	{"run redis", "redis"}, {"run mysql", "!mariadb@start"}, {"run redis:7", "!redis@start=/PATH"}, {"run localhost:6379", "redis"},
 	{"run redis@/run/redis.sock", "redis"}, {"run redis@unix:///run/redis.sock", "redis"}, {"run redis+unix:///run/redis.sock", "redis"}, {"run postgres@/var/run/postgresql", "postgres"}, {"run unix:///run/mysqld/mysqld.sock", "mysql"}, {"run unix:///tmp/x.sock", "!DRIVER@unix:///tmp/x.sock"}, {"run etcd@/run/etcd.sock", "!by TCP alone"},
-	{"run mysql@start", "!start it, and name it"}, {"run postgresql://u:pw@127.0.0.1:1/db", "!credentials_env"}, {"run tikv", "-not supported"},
+	{"run mysql@start", "!mariadb@start"}, {"run postgresql://u:pw@127.0.0.1:1/db", "!credentials_env"}, {"run tikv", "-not supported"},
 	{"run aerospike@localhost:3000", "-not supported"}, {"run dynamodb", "-not supported"}, {"run duckdb", "-not supported"}, {"run pebble:cache_bytes=8MB", "pebble"},
 	{"run pebble:v2", "!linked in"}, {"run ./pebble", "!assay run pebble"}, {"run bbolt,pebble", "bbolt|pebble"}, {"run bbolt vs pebble", "bbolt|pebble"},
 	// How much.
@@ -70,7 +70,7 @@ var typedCommands = []typed{
 	{"--help", "assay run bbolt pebble"}, {"help run", "DRIVER"}, {"run --help", "Examples"}, {"version", "assay"}, {"--version", "assay"}, {"list", "put-get"}, {"list --json", "\"drivers\""}, {"drivers", "pebble"}, {"drivers pebble", "cache_bytes"}, {"presets", "ycsb-a"}, {"presets put-get", "phases"},
 	{"init", "experiment.yaml"}, {"init new.yaml", "new.yaml"}, {"init a.yaml --preset ycsb-a", "a.yaml"}, {"schema", "properties"}, {"help units", "4KiB"}, {"help classes", "power cut"}, {"help endpoints", "redis@start"}, {"help exit-statuses", "regression"}, {"completion bash", "assay"}, {"crash --help", "power"},
 	{"pebble", "pebble"}, {"bench pebble bbolt", "bbolt"}, {"ycsb-a pebble", "pebble"}, {"ls", "put-get"}, {"show results", "-results"}, {"report", "-assay run pebble bbolt makes one"}, {"report latest", "-assay run pebble bbolt makes one"}, {"report --html", "!--html FILE"}, {"compare pebble bbolt", "!assay compare --run DIR pebble bbolt"},
-	{"compare", "!two or more run directories"}, {"compare a b --threshold 5%", "!--fail-if"}, {"follow", "!assay serve"}, {"run pebble --out", "!--out"},
+	{"compare", "!two or more run directories"}, {"compare a b --threshold 5%", "!--fail-if"}, {"follow", "!assay serve"}, {"report x --fail-if 'p99 > 5ms'", "!assay compare DIR --fail-if 'p99 > 5ms'"}, {"run pebble --out", "!--out"},
 }
 
 // At least this share of what can be had is right at once.

@@ -36,17 +36,19 @@ var ports = map[string]string{
 	"cassandra": "9042", "nats": "4222", "riak": "8087", "tarantool": "3301", "tokyotyrant": "1978",
 }
 
-// StartWord is what a command line calls the store's server where Assay is to start it; "": it is one that
-// Assay can't start.
+// StartWord is what a command line calls the server that Assay can start for the store's driver. Of another
+// product that it can't start, such as MySQL, it is the driver's own.
 func StartWord(s experiment.Store) string {
-	p, known := products[s.Name]
-	switch {
-	case !known || !p.other || p.driver != s.Driver:
-		return s.Driver
-	case p.starts == "":
-		return ""
+	if p := products[s.Name]; p.other && p.driver == s.Driver && p.starts != "" {
+		return s.Name
 	}
-	return s.Name
+	return s.Driver
+}
+
+// startedInstead reports whether StartWord is another server than the store's own, which Assay can't start.
+func startedInstead(s experiment.Store) bool {
+	p := products[s.Name]
+	return p.other && p.driver == s.Driver && p.starts == ""
 }
 
 // StartsAlone reports whether a word alone says which server is to be started: that of a driver, or of another
@@ -174,7 +176,8 @@ func (a *armArgument) takePlace(word, place string) error {
 	case inImage:
 		a.start, a.program = true, experiment.ImageBinary(image, "")
 	case place == "start" && other.other && other.starts == "":
-		return fmt.Errorf("%s: Assay can't start %s\nstart it, and name it: %s@HOST:PORT", a.typed, word, word)
+		return fmt.Errorf("%s: Assay can't start %s\nstart it, and name it: %s@HOST:PORT; or let Assay start %s: %s@start", a.typed, word, word,
+			other.driver, other.driver)
 	case place == "start":
 		a.start, a.program = true, other.starts
 	case named && program == "":

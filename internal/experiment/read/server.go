@@ -167,9 +167,11 @@ func (r storeResolver) endpoints(s *experiment.Store, startable bool) *Error {
 		e := r.fail(here.path, "%s is a server: Assay needs to know which one to use", s.Name)
 		start, named := "server: start (Assay starts one for each trial)", "endpoints: [HOST:PORT] (a server that is running)"
 		if r.fromStores {
-			word := StartWord(*s)
-			startable = startable && word != ""
-			start, named = word+"@start (Assay starts one for each trial)", s.Name+"@HOST:PORT (a server that is running)"
+			one := "one"
+			if startedInstead(*s) {
+				one = s.Driver
+			}
+			start, named = StartWord(*s)+"@start (Assay starts "+one+" for each trial)", s.Name+"@HOST:PORT (a server that is running)"
 		}
 		if !startable {
 			return e.hint("expected %s", named)
