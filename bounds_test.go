@@ -95,9 +95,6 @@ func TestReadsAreBounded(t *testing.T) {
 
 // What a kill would leave is noted before it is made: temporary files and directories are those of
 // internal/base/owned alone.
-//
-// Fault (left): later code makes a temporary file of its own
-// Assay: a test refuses it: each is noted before it is made
 func TestTemporaryFilesAreOwned(t *testing.T) {
 	productFiles(t, func(path string, file *ast.File, at func(ast.Node) string) {
 		if strings.HasPrefix(path, "internal/base/owned/") {
@@ -114,10 +111,6 @@ func TestTemporaryFilesAreOwned(t *testing.T) {
 
 // Each process ends with Assay, however that ends, with what it has started: package child starts what lasts,
 // bounded.Output what answers.
-//
-// Fault (left): later code starts a process by itself
-// Assay: a test refuses it: what lasts is started by package child, what answers by
-// `bounded.Output`; all of it ends with Assay
 func TestProcessesAreOwned(t *testing.T) {
 	productFiles(t, func(path string, file *ast.File, at func(ast.Node) string) {
 		if strings.HasPrefix(path, "internal/execution/child/") || strings.HasPrefix(path, "internal/base/bounded/") {

@@ -50,10 +50,9 @@ func TestEachProgramSaysWhomItAdmits(t *testing.T) {
 
 // A stranger is a driver that has none of the options with which this run's driver gets in.
 //
-// Fault (servers): another user of the machine connects to a started Redis, PostgreSQL, MariaDB,
-// NATS or Tarantool
-// Assay: it demands a login, whose password is in a file of the owner's. Of the others it is
-// documented who comes in, and why ([servers](servers.md#who-can-connect))
+// Fault (servers): another user connects to a started Redis, PostgreSQL, MariaDB, NATS or Tarantool
+// Assay: it demands a login, whose password is in a file of the owner's. Who can connect to the
+// others is [documented](servers.md#who-can-connect)
 // With: drivers.TestEachProgramSaysWhomItAdmits, redis.TestStartedServerDemandsALogin
 func TestStartedServerLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
@@ -113,11 +112,11 @@ func TestStartedServerLetsNoStrangerIn(t *testing.T) {
 	}
 }
 
-// Fault (servers): … to one that was started with `socket: true`
-// Assay: it listens in its directory, which only the owner enters, and at no port
+// Fault (servers): … to one with `socket: true`
+// Assay: it listens in a directory that only the owner enters, and at no port
 //
-// A server at a Unix socket is reached by this run's driver, and by whoever can enter its directory alone:
-// it listens at no port. One that was killed comes back at the same place.
+// A server at a Unix socket is reached by this run's driver, and otherwise only by users who can enter its
+// directory: it listens at no port. One that was killed comes back at the same place.
 func TestStartedServerAtASocketLetsNoStrangerIn(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()

@@ -13,8 +13,7 @@ import (
 // An option that names a file may name one that never ends: each is refused, and takes no memory.
 //
 // Fault (conductor): an option names a file that never ends (`credentials_file: /dev/zero`)
-// Assay: refused when the store is opened: a login has at most 64 KiB, certificates 4 MiB. A test
-// holds every read of the program to a bound
+// Assay: refused when the store is opened: a login has at most 64 KiB, certificates 4 MiB
 // With: assay.TestReadsAreBounded
 func TestOptionsThatNameAnEndlessFile(t *testing.T) {
 	tried := 0

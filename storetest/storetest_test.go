@@ -250,7 +250,7 @@ var failures = map[string][]string{
 	"crashes-panic":           {"value-lengths"},
 }
 
-// Who sets the option that a class needs sees the class, and everybody else does not.
+// With the option that a class needs the class is reached, and without it not.
 func TestClassesOpenWithDefaultOptions(t *testing.T) {
 	t.Parallel()
 	target := target(t, "drivers", "lies-class-default")
@@ -262,8 +262,7 @@ func TestClassesOpenWithDefaultOptions(t *testing.T) {
 
 // Fault (physics): a client's open handles don't come back after their server was killed, or it
 // opens more connections than it says
-// Assay: the conformance kit kills the server and counts the worker's sockets: rules `reconnects`
-// and `connections`
+// Assay: the conformance kit's rules `reconnects` and `connections`
 func TestLiesAreFound(t *testing.T) {
 	for _, d := range misbehave.Drivers() {
 		name := d.Describe().Name

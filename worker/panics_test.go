@@ -90,9 +90,8 @@ func (h *brittleHandle) Close() error {
 // A client that panics over an answer has failed one operation, and goes on with another connection.
 //
 // Fault (clients): a client's library panics over what a server sends, at login or in an operation
-// (go-sql-driver: an error of two bytes)
-// Assay: the opening fails, or one operation is an error ("the client panicked: …"); its handle is closed,
-// and the next operation opens another one. The stack is in worker.log
+// Assay: the opening fails, or one operation is an error ("the client panicked: …"); the next
+// operation opens another handle. The stack is in worker.log
 // With: mariadb.TestLibraryThatPanicsIsAnError
 func TestClientThatPanicsHasFailed(t *testing.T) {
 	for _, c := range []struct {

@@ -38,9 +38,9 @@ func (a asSet) Open(ctx context.Context, c store.Config) (store.Store, error) {
 // A server is asked before the plan: the class follows its settings, and one that it refuses ends the run
 // before the first trial, with the server's own words where a result stands.
 //
-// Fault (conductor): a named server refuses the class that is asked for, or every class (a
-// replica, a password, no slots)
-// Assay: it is opened before the first trial; the run ends there, with the server's words
+// Fault (conductor): a named server refuses the class that is asked for, or every class (a replica,
+// a password, no slots)
+// Assay: the run ends before its first trial, with the server's words
 func TestNamedServerIsAskedBeforeThePlan(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

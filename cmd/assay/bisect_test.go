@@ -17,12 +17,10 @@ import (
 // measured, and each second is in the history: bisect names the very one, and skips the other.
 //
 // Fault (left): Ctrl-C or SIGTERM in `assay history bisect`
-// Assay: its command ends with all that it has started; the checkout goes, and the repository
-// knows of none
+// Assay: its command ends with all that it has started; the checkout goes
 //
 // Fault (left): kill −9 of `assay history bisect`
-// Assay: its command ends; `assay doctor --clean` removes the checkout and the repository's note
-// of it
+// Assay: its command ends; `assay doctor --clean` removes the checkout
 func TestHistoryBisect(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {

@@ -13,10 +13,9 @@ import (
 // Whatever a conductor with the token asks: an agent opens no file, variable or host of its machine that it
 // did not allow, and no store that would write into its folder.
 //
-// Fault (agents): a conductor gives options that name a file, variable, user or host of the
-// agent's machine, or an embedded store without a directory
-// Assay: an agent that was started by hand refuses what it does not allow by name: a list says
-// what may travel
+// Fault (agents): a conductor gives an agent options that name a file, variable, user or host of
+// its machine
+// Assay: an agent that was started by hand refuses all but the options of a list
 func TestAgentsConsentByField(t *testing.T) {
 	refuses, textual := consentTo(nil), 0
 	for _, driver := range drivers.All() {

@@ -8,8 +8,7 @@ import (
 )
 
 // Fault (conductor): Assay itself panics, or faults in a mapped file
-// Assay: exit status 1 and a stack. A panic in a goroutine other than the main one still ends with
-// Go's own status, 2
+// Assay: exit status 1 and a stack; in a goroutine other than the main one Go's own status, 2
 func TestCrashExitsOne(t *testing.T) {
 	for name, crash := range map[string]func() int{
 		"panic": func() int { var trial *struct{ phases []int }; return trial.phases[0] },

@@ -32,8 +32,8 @@ phases:
 //
 // Fault (left): a token, a login of NATS or a password stands in a variable or a file, or is typed
 // into a command line
-// Assay: no command line, file of a run, report, archive or message has it. An address with a
-// login is refused; commands that are stored or printed go through one redactor
+// Assay: no command line, file of a run, report, archive or message has it. An address with a login
+// is refused
 // With: secret.TestSecretsAreHidden, secret.TestHintsAreReadable
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()

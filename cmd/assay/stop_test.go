@@ -196,7 +196,7 @@ func TestHungWorker(t *testing.T) {
 	}
 }
 
-// Who reads the progress may go away; the run does not need him.
+// A run goes on when the reader of its progress goes away.
 func TestReaderOfProgressGoesAway(t *testing.T) {
 	t.Parallel()
 	reader, writer, err := os.Pipe()

@@ -8,7 +8,7 @@ import (
 	"assay/store"
 )
 
-// A node that tells other settings after the phase, be it one of three, does not keep the class.
+// A node that reports other settings after the phase, be it one of three, does not keep the class.
 func TestNodeEvidence(t *testing.T) {
 	t.Parallel()
 	batch := map[string]string{"commitlog_sync": "batch", "commit_failure_policy": "stop"}

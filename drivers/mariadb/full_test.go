@@ -11,8 +11,7 @@ import (
 
 // Where a file can't grow, InnoDB's message says that a table is full.
 //
-// Fault (disk): a server has its own words for a full disk: MariaDB's full table, NATS's
-// insufficient resources (three quarters of what was free)
+// Fault (disk): a server has its own words for a full disk (MariaDB, NATS)
 // Assay: the drivers add the kernel's words, by which a full disk is known
 // With: nats.TestFullDiskIsCalledThat
 func TestTold_full_disk(t *testing.T) {

@@ -327,7 +327,7 @@ func TestTLSIsVerifiedAwayFromLoopback(t *testing.T) {
 	}
 }
 
-// Start fails where the server does not tell what it was asked for: so each option reaches it.
+// Start fails where the server does not report what it was asked for: so each option reaches it.
 func TestServerObeysItsOptions(t *testing.T) {
 	options := map[string]string{"buffer_pool_bytes": "32MiB", "log_file_bytes": "24MiB", "connections_max": "30"}
 	i := drivertest.StartServer(t, Program, store.D1, options)

@@ -127,12 +127,11 @@ var binaryLies = drivertest.Protocol{
 }
 
 // Fault (values): a server answers with a value of 1 GB where 100 B were stored
-// Assay: memcached, Redis, Riak (lean), Tokyo Tyrant: an answer longer than the longest value by 4
-// MiB is not read: an error with both lengths, and a new connection. PostgreSQL and MariaDB: no
-// more than that for each record. Less is read, and a wrong value. Libraries have their own
-// bounds: MongoDB 48 MB, Cassandra 256 MB, etcd 2 GiB; NATS and Riak none
-// With: memcached.TestLies (flooded), redis.TestLies (flooded), riak.TestLies (flooded),
-// tokyotyrant.TestFloods, postgres.TestFloods, mariadb.TestFloods, worker.TestReadsWhatItWrote
+// Assay: what is longer than the longest value by 4 MiB is not read: an error with both lengths,
+// and a new connection. Less is read, and a wrong value. Libraries have their own bounds: MongoDB
+// 48 MB, Cassandra 256 MB, etcd 2 GiB; NATS and Riak none
+// With: memcached.TestLies, redis.TestLies, riak.TestLies, tokyotyrant.TestFloods,
+// postgres.TestFloods, mariadb.TestFloods, worker.TestReadsWhatItWrote
 func TestLies(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open opener) {

@@ -307,7 +307,7 @@ func startServer(t *testing.T) (endpoint string) {
 	return drivertest.StartServer(t, memcached.Program, store.D0, nil).Endpoint()
 }
 
-// Start fails where the server does not tell what it was asked for: so each option reaches it.
+// Start fails where the server does not report what it was asked for: so each option reaches it.
 func TestServerObeysItsOptions(t *testing.T) {
 	t.Parallel()
 	options := map[string]string{"memory_bytes": "100MiB", "threads": "2", "item_bytes_max": "2MiB", "connections_max": "50"}

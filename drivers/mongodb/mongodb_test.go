@@ -609,7 +609,7 @@ func TestServersThatTakeNoWritesAreRefused(t *testing.T) {
 	}
 }
 
-// A server that tells no storage engine is opened in D0 alone, and claims no sync where it has no
+// A server that reports no storage engine is opened in D0 alone, and claims no sync where it has no
 // command for it.
 func TestServerOfUnknownStorageGivesD0Alone(t *testing.T) {
 	d, _ := openJava(t, nil)

@@ -87,7 +87,7 @@ func TestClassesAreProved(t *testing.T) {
 	}
 }
 
-// A server that does not tell whether it syncs gives no class but D0, unless its monitoring does.
+// A server that does not report whether it syncs gives no class but D0, unless its monitoring does.
 func TestServerThatHidesItsSettingsIsRefused(t *testing.T) {
 	endpoint := silent(t)
 	if _, err := (nats.Driver{}).Open(t.Context(), config(t, endpoint, store.D3, nil)); !errors.Is(err,
@@ -121,7 +121,7 @@ func TestServerThatHidesItsSettingsIsRefused(t *testing.T) {
 	}
 }
 
-// A server that tells another sync_interval after the phase does not keep the class.
+// A server that reports another sync_interval after the phase does not keep the class.
 func TestServerWhoseSyncIntervalChanges(t *testing.T) {
 	var always atomic.Bool
 	always.Store(true)

@@ -434,7 +434,7 @@ func TestTLSIsVerifiedAwayFromLoopback(t *testing.T) {
 	}
 }
 
-// Start fails where the server does not tell what it was asked for: so each option reaches it.
+// Start fails where the server does not report what it was asked for: so each option reaches it.
 func TestServerObeysItsOptions(t *testing.T) {
 	options := map[string]string{"shared_buffers_bytes": "20MiB", "max_wal_bytes": "512MiB", "connections_max": "30", "full_page_writes": "false"}
 	i := drivertest.StartServer(t, Program, store.D1, options)

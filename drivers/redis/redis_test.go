@@ -312,7 +312,7 @@ func TestReportsSettingsAndStatisticsOfTheRealServer(t *testing.T) {
 	}
 }
 
-// Start fails where the server does not tell what it was asked for: so each option and setting
+// Start fails where the server does not report what it was asked for: so each option and setting
 // reaches it.
 func TestServerObeysItsOptions(t *testing.T) {
 	t.Parallel()

@@ -442,7 +442,7 @@ func TestProgram(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(directory, "riak"), []byte(script), 0o700))
 	binary, err := p.Find()
 	must(t, err)
-	told, err := p.Tell(t.Context(), binary)
+	told, err := p.Identify(t.Context(), binary)
 	if err != nil || told.Version != "3.2.1" {
 		t.Errorf("told %+v, %v", told, err)
 	}

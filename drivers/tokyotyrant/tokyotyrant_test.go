@@ -384,11 +384,11 @@ func TestSettingsAreReadBack(t *testing.T) {
 	})
 }
 
-// A ttserver that Assay starts runs no programs and writes no files for whoever connects: copy to a path
-// that begins with @ is a command.
+// A ttserver that Assay starts runs no programs and writes no files for its clients: copy to a path that
+// begins with @ is a command.
 //
-// Fault (servers): another user connects to a started Tokyo Tyrant, which knows no login, and
-// orders a copy by a program of theirs
+// Fault (servers): another user orders a copy by a program of theirs from a started Tokyo Tyrant,
+// which knows no login
 // Assay: commands that the driver does not need are forbidden
 func TestStartedServerRunsNoCommands(t *testing.T) {
 	i := drivertest.StartServer(t, tokyotyrant.Program, store.D1, nil)

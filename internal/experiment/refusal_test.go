@@ -13,8 +13,7 @@ import (
 //
 // Fault (servers): keys hold what the store can't keep: control characters in a text protocol, a
 // wildcard in a subject
-// Assay: refused when the experiment is read, by what the driver declares (`key_text`,
-// `key_pattern`)
+// Assay: refused when the experiment is read
 func TestKeysThatAStoreCantKeepAreRefused(t *testing.T) {
 	text := store.Description{KeyText: true}
 	subject := store.Description{KeyText: true, KeyPattern: `[a-z0-9]+(\.[a-z0-9]+)*`}

@@ -68,7 +68,7 @@ func queued(t *testing.T, port int) (n int) {
 // before the kernel asks a second time: no more stand in the queue than are opened at once.
 //
 // Fault (connections): a thousand connections are opened at a server whose listen queue is short
-// Assay: those that wait to be accepted are at most 16 at a time, and each has 10 s; none fails
+// Assay: at most 16 wait at a time, each 10 s; none fails
 func TestOpeningFitsAListenQueue(t *testing.T) {
 	const lanes = 300
 	listener, port := listenShort(t, dialsAtOnce)

@@ -288,14 +288,13 @@ func TestMeasuredCollapse(t *testing.T) {
 	}
 }
 
-// Fault (watchers): a series is mostly zeros: a store that is dead for two thirds of the time, or
-// stalls for six of ten samples
+// Fault (watchers): a series is mostly zeros: dead for two thirds of the time, or stalled in six of
+// ten samples
 // Assay: a cliff to 0 or a stall, with its time
 // With: series.TestErrorRates
 //
 // Fault (watchers): one sample of a series is absurd (a counter that wrapped)
-// Assay: the median around it counts in its place; the rate that is reported is the median, within its
-// own 90 %
+// Assay: the median around it counts in its place
 // With: series.TestErrorRates
 func TestFilesOfUsers(t *testing.T) {
 	if s := analyzed(t, "testdata/absurd.csv"); s.Rate == nil || s.Kind != series.Steady || math.Abs(s.Rate.Value/1e5-1) > 0.02 || s.Mean > 1.1e5 {

@@ -30,7 +30,7 @@ func inUTF16(text string, order binary.AppendByteOrder, mark bool) string {
 //
 // Fault (watchers): a series is JSON, UTF-16, has CR for line ends, decimal commas, points for
 // thousands, dates, repeated seconds
-// Assay: read as what it is, or refused in a sentence that says how to go on
+// Assay: read as what it is, or refused with what to do
 // With: csvseries.TestRead_refuses
 func TestRead_forms(t *testing.T) {
 	const n = 40
@@ -122,9 +122,6 @@ func TestRead_forms(t *testing.T) {
 }
 
 // What counts since the start is recognised by its values, and taken apart where that is asked.
-//
-// Fault (watchers): a column of a series is a count or a mean since the start
-// Assay: recognised by its values, named, and never proposed as a rate
 func TestRead_columns_since_the_start(t *testing.T) {
 	names := "time_s,count,mean_rate,hit_rate,m1_rate\n"
 	text, total := strings.Builder{}, 0.0

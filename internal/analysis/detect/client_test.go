@@ -17,7 +17,7 @@ import (
 // threads on a machine of 4 CPUs.
 //
 // Fault (servers): the client is slower than the server
-// Assay: the finding `client-bound`, with the CPUs that each used
+// Assay: `client-bound`, with the CPUs that each used
 func TestClientBound(t *testing.T) {
 	use := func(client, server float64, pinned *experiment.CPUs, trialsMax int) func(run *record.Run) {
 		return func(run *record.Run) {
@@ -104,7 +104,7 @@ func TestAgentBound(t *testing.T) {
 // no server until one is planted.
 //
 // Fault (servers): waking client and server is a third of the median and more
-// Assay: the finding `wake-ups`, with what one costs here and the client's CPU time an operation
+// Assay: `wake-ups`, with the client's CPU time an operation
 func TestWakeUps(t *testing.T) {
 	served := func(part float64, change func(*record.Phase)) func(run *record.Run) {
 		return func(run *record.Run) {

@@ -29,12 +29,12 @@ func promisingNoMore(run *record.Run) {
 }
 
 // Fault (values): a store that promises no more returns old values
-// Assay: finding `weak-consistency` (`stale`), with how late; it is ranked in a table of its own,
-// whose title says "reads may be old", with the share of old reads
+// Assay: `weak-consistency` (`stale`), with how late; ranked in a table of its own, whose title
+// says "reads may be old"
 // With: detect.TestConsistency_and_ranks
 //
 // Fault (values): a store that promises no more does not find what was stored, and finds it later
-// Assay: finding `weak-consistency` (`missed`); the rank stays, unless reading back misses it too
+// Assay: `weak-consistency` (`missed`); the rank stays, unless reading back misses it too
 // With: record.TestEventualStoreIsNotMarkedForOldReads
 func TestConsistency(t *testing.T) {
 	place := finding.Params{"arm": "elm", "place": "put (D1)"}

@@ -12,10 +12,9 @@ import (
 
 // TestNetwork has elm be a server whose samples tell of the network, and whose operations take so long.
 //
-// Fault (physics): the network decides: a full link, segments that are sent again,
-// acknowledgements held back for 40 ms (Nagle's algorithm)
-// Assay: interface, TCP counters and the round trips of the worker's connections are read each
-// second: told as `link-full`, `retransmits`, `delayed-acks`
+// Fault (physics): a full link, segments that are sent again, acknowledgements held back for 40 ms
+// (Nagle's algorithm)
+// Assay: `link-full`, `retransmits`, `delayed-acks`
 // With: host.TestNetworkSeries
 func TestNetwork(t *testing.T) {
 	seen := func(resources map[string]float64, change func(*record.Phase)) func(run *record.Run) {

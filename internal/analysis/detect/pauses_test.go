@@ -11,8 +11,7 @@ import (
 // TestPauses has elm wait in operations of 300 ms, so many in each thread for each 3 s.
 //
 // Fault (servers): a store pauses for 300 ms in each 3 s
-// Assay: reported: the share of its time that went into few operations, how long they took, and the
-// median
+// Assay: reported: how long it paused, how often, and the share of its time
 func TestPauses(t *testing.T) {
 	paused := func(ns uint64, share float64, change func(*record.Phase)) func(run *record.Run) {
 		return func(run *record.Run) {

@@ -153,7 +153,7 @@ func TestLayoutIsReported(t *testing.T) {
 // reported as a failure, and so is any other failure.
 //
 // Fault (agents): a trial that lost an agent was run again, and went well
-// Assay: no failure is found, and the status is 0
+// Assay: no failure is found; status 0
 func TestLostAgentIsNoFailureOfItsStore(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -8,11 +8,11 @@ import (
 	"assay/internal/testkit/resulttest"
 )
 
-// A lie that the A/A arm's trials show takes the rank of its baseline in the same cell, whoever
-// started the server, and of the other arms on a server that the user named.
+// A lie that the A/A arm's trials show takes the rank of its baseline in the same cell, and, on a server
+// that the user named, of the other arms too.
 //
 // Fault (physics): a baseline's A/A arm is caught in such a lie, on a server or in the worker
-// Assay: it is the same store: its baseline loses its rank in that cell (`server-lies-to-others`)
+// Assay: its baseline loses its rank in that cell (`server-lies-to-others`)
 func TestLyingTwinCostsItsBaselineTheRank(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -67,10 +67,9 @@ func TestLyingArmIsNotJudgedByItsTwin(t *testing.T) {
 // A lie that one arm's trials show of a server takes the rank of the other arms on it, and of no arm
 // on another server.
 //
-// Fault (physics): a named server lies to one arm: loses records, returns old or foreign values,
-// or does not sync
-// Assay: its other arms lose their rank too (`server-lies-to-others`), for a class that was not
-// shown in that class alone
+// Fault (physics): a named server lies to one arm: loses records, returns old or foreign values, or
+// does not sync
+// Assay: its other arms lose their rank too (`server-lies-to-others`)
 func TestLyingServerCostsItsOtherArmsTheRank(t *testing.T) {
 	for _, c := range []struct {
 		name string

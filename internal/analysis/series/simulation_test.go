@@ -142,9 +142,6 @@ var (
 	never = [2]float64{0, 0.01}
 )
 
-// Fault (stops): noise whose tails are heavy: single samples far below and far above the usual
-// rate
-// Assay: drops of one or two samples count where they are twice as deep as the highest rise
 func TestErrorRates(t *testing.T) {
 	makers := []func(*testing.T) table{steadyTable, foundTable, cleanTable, levelTable, dropTable, shortTable,
 		pointsTable, kindsTable, resourceTable}

@@ -15,9 +15,9 @@ var carryoverSimulated = simulated{
 	"testdata/carryover.json", "testdata/carryover-short.json", 2000,
 	[]simulation{{"carryover", simulateCarryover, 1}}}
 
-// Fault (stops): what stays of it slows the next trial by a tenth
-// Assay: which trial comes after which is balanced over blocks, so that no arm is favoured; a
-// slowdown that is significant is reported: `carry-over`
+// Fault (stops): what stays of a trial slows the next one by a tenth
+// Assay: the order is balanced over blocks, so that no arm is favoured; a significant slowdown is
+// reported: `carry-over`
 // With: carryover.TestNeighboursAreBalanced, detect.TestCarryover
 func TestCarryoverErrorRates(t *testing.T) { carryoverSimulated.run(t, 16) }
 

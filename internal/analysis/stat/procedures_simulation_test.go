@@ -20,16 +20,6 @@ var proceduresSimulated = simulated{
 		{"odd-trials", simulateOddTrials, 1},
 	}}
 
-// Fault (stops): all blocks of an arm share a tenth (a place in memory or on the disk)
-// Assay: twins of all tables differ from what residuals explain: all intervals are widened. Of one
-// or two tables it is found in 55 and 75 %: [why no
-// more](error-rates-tables.md#rates-first-and-twins)
-//
-// Fault (stops): two runs of one store, hours apart, differ by 3 %, or drift by 0.1 % a trial
-// Assay: `compare` adds an error for what the machine changed, and more where null drivers or
-// twins moved: false in some 5 %, where blocks alone were in 11 to 22 %; a fall of a tenth is
-// still shown in 80 %
-// With: stat.TestProcedureErrorRates (between)
 func TestProcedureErrorRates(t *testing.T) { proceduresSimulated.run(t, 12) }
 
 func TestErrorRatesPageHasTheRecordedProcedures(t *testing.T) { proceduresSimulated.checkDocuments(t) }

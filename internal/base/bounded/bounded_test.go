@@ -20,7 +20,7 @@ func TestRead_bound(t *testing.T) {
 	}
 }
 
-// Fault (conductor): an experiment's file never ends (`/dev/zero`), or is a film
+// Fault (conductor): an experiment's file never ends (`/dev/zero`)
 // Assay: at most 1 MiB of it is read, and it is refused
 // With: main.TestRun_a_file_that_never_ends
 func TestReadFile_that_never_ends(t *testing.T) {
@@ -33,7 +33,7 @@ func TestReadFile_that_never_ends(t *testing.T) {
 // that a closed pipe sends.
 //
 // Fault (conductor): a program that is asked for its version never stops printing
-// Assay: killed once it has printed 64 KiB; so are all programs that Assay asks
+// Assay: killed once it has printed 64 KiB
 func TestOutput_of_a_program_that_never_stops_printing(t *testing.T) {
 	for _, script := range []string{"yes 1.2.3", "trap '' PIPE; while :; do echo 1.2.3 || :; done 2>&1", "yes >&2"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

@@ -11,8 +11,7 @@ import (
 // The attacker opens the file by the path that a worker gets.
 //
 // Fault (conductor): a worker truncates its trace or counters file
-// Assay: the files are sealed memory (F_SEAL_SHRINK, F_SEAL_GROW; the trace also F_SEAL_WRITE):
-// EPERM, and the trial goes on
+// Assay: EPERM, since the files are sealed memory; the trial goes on
 // With: run.TestEachMisbehaviourIsCaught, c.TestConformance/null-c
 func TestSealedFiles(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -90,7 +90,7 @@ func TestNotesOfKilledProcessesAreLeft(t *testing.T) {
 // A bind mount has the device of the file system that it shows: only the mount table tells.
 //
 // Fault (left): something of the user's is mounted in a store's directory
-// Assay: the directory is left as it is, and reported
+// Assay: the directory is left, and reported
 // With: run.TestMountInTheDataIsNotRemoved
 func TestRemoveAllDoesNotEnterMounts(t *testing.T) {
 	for _, place := range []string{"below", "on it", "with a space"} {

@@ -144,8 +144,8 @@ func putMayHaveFailedLast(events []event) bool {
 // A cache that drops the old value of a key where it has no room for the new one, and says that the
 // write failed, has lost nothing; one that drops what it acknowledged has.
 //
-// Fault (physics): a cache without room drops the old value of a key and says that the write
-// failed (memcached `-M`)
+// Fault (physics): a cache without room drops the old value of a key and says that the write failed
+// (memcached `-M`)
 // Assay: neither right nor lost; the first screen says how many. What it acknowledged and then
 // dropped is lost
 // With: record.TestVerified

@@ -19,7 +19,8 @@ func (w *world) hide(t *rapid.T) (unheard []bool) {
 			continue
 		}
 		last := rapid.Uint64Range(0, p.Acknowledged[i]).Draw(t, "last heard")
-		for entries := &p.Trace.Threads[i]; last > 0 && last < p.Acknowledged[i]; last-- { // no batch is acknowledged in part
+		// No batch is acknowledged in part.
+		for entries := &p.Trace.Threads[i]; last > 0 && last < p.Acknowledged[i]; last-- {
 			if e, _ := entries.EntryAt(last); !e.IsMember() {
 				break
 			}
@@ -33,8 +34,8 @@ func (w *world) hide(t *rapid.T) (unheard []bool) {
 // never where they are taken for the least.
 //
 // Fault (agents): what an agent did last was not heard, as it or its worker was lost
-// Assay: the trial says to when its counts go, and how many operations it did at least and at
-// most; it accuses no store, and runs again
+// Assay: the trial says how many operations it did at least and at most; it accuses no store, and
+// runs again
 // With: audit.TestWritesOfTheLastCountersMustBeFound, run.TestWorkerOfAnAgentThatIsKilled,
 // run.TestAgentThatIsCutOff
 func TestUnheardWritesAccuseNoStore(t *testing.T) {

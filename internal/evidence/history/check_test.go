@@ -334,13 +334,11 @@ func check(events ...audit.HistoryEvent) *Consistency {
 
 // Fault (values): two compare-and-swaps succeed on one version; a read from before its write; an
 // order that nothing explains
-// Assay: grave, no rank: `lost-updates`, `wrong-values`, `not-linearizable` (`history`). Each lost
-// swap is counted once, as overwritten or as gone
+// Assay: no rank: `lost-updates`, `wrong-values`, `not-linearizable` (`history`)
 // With: history.TestZonesAgreeWithEveryOrder, run.TestUndoneSwapsAreMarkedOnce
 //
 // Fault (values): a write that failed or timed out is read later
-// Assay: findings `unknown-outcome` (`failed-read`), `unknown-outcome` (`came-later`); the rank
-// stays
+// Assay: `unknown-outcome` (`failed-read`, `came-later`); the rank stays
 // With: detect.TestConsistency
 func TestKinds(t *testing.T) {
 	const none = audit.NothingRead

@@ -115,8 +115,8 @@ func TestEachClocksOrderIsKept(t *testing.T) {
 
 // What one agent saw is found whatever the clocks' error is, and what two saw within it is not told.
 //
-// Fault (agents): a read is stale, or nothing, by less than the error between agents' clocks
-// Assay: found where one agent saw both, since its operations keep their order; not across agents
+// Fault (agents): a read is stale by less than the error between agents' clocks
+// Assay: found where one agent saw both; not across agents
 // With: history.TestEachClocksOrderIsKept, run.TestStaleReadWithinAnAgent
 func TestKindsOfTwoClocks(t *testing.T) {
 	const none = audit.NothingRead

@@ -36,9 +36,8 @@ func follower(writes int, lateUS int64, agesUS ...int64) *audit.History {
 	return h
 }
 
-// Fault (values): a replica shows writes 3 ms late; one that shows them at once beside it
-// Assay: `staleness` of the phase: reads that came sooner are old and later ones are not, with the time after
-// which 99 % of the reads were current; the other's reads are all current
+// Fault (values): a replica shows writes 3 ms late
+// Assay: `staleness` of the phase: the time after which 99 % of the reads were current
 func TestStalenessIsTheReplicasLag(t *testing.T) {
 	t.Parallel()
 	reads := []int64{500, 1500, 2500, 4000, 30_000}

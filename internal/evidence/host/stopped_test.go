@@ -39,8 +39,6 @@ func TestStopped_sees_a_signal(t *testing.T) {
 	}
 }
 
-// Fault (stops): a debugger stops the worker, or its cgroup is frozen
-// Assay: `machine-disturbed` (`stopped`), as by SIGSTOP
 func TestStopped_reads_states_and_freezers(t *testing.T) {
 	for _, c := range []struct{ name, stat, cgroup, file, text, want string }{
 		{name: "runs", stat: "7 (a) R 1", want: ""},

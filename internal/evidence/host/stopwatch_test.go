@@ -3,8 +3,7 @@ package host
 import "testing"
 
 // Fault (stops): the machine sleeps, the virtual machine is paused
-// Assay: `CLOCK_BOOTTIME` runs ahead of `CLOCK_MONOTONIC`, or a wait overran: `machine-disturbed`
-// (`stopped`)
+// Assay: `machine-disturbed` (`stopped`): `CLOCK_BOOTTIME` runs ahead, or a wait overran
 func TestStopWatch_gaps_and_joins(t *testing.T) {
 	const ms = int64(1e6)
 	w := StopWatch{processes: NewStopped(), lookedNS: 1000 * ms}

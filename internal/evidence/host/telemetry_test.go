@@ -122,7 +122,7 @@ func TestResourcesOfAMachine(t *testing.T) {
 	}
 }
 
-// What a machine does not tell is absent, and the reason is there.
+// What a machine does not report is absent, and the reason is there.
 func TestMissingKernelFilesGiveNoSeries(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -71,10 +71,10 @@ func TestFind(t *testing.T) {
 
 // What differs in anything from what was cut is not proved by it, and not refuted.
 //
-// Fault (physics): another program of a proved store's name, another build, options, file system
-// or mount options
-// Assay: the proof differs and proves nothing: the class is claimed, and the screen says what was
-// cut in its place
+// Fault (physics): a proved store's program, build, options, file system or mount options are
+// others
+// Assay: the proof does not hold: the class is claimed, and the screen says what was cut in its
+// place
 // With: host.TestLoaded
 func TestFindNames(t *testing.T) {
 	for difference, other := range map[string]func(q *Question){
@@ -112,9 +112,8 @@ func TestFindNames(t *testing.T) {
 
 // A refutation takes the classes from that in which it was made on, by whatever kind of cut.
 //
-// Fault (physics): kills have refuted a class in which, or in a stronger one, the store is
-// measured next
-// Assay: marked `durability-not-shown` (`class-refuted`), no rank, exit status 3
+// Fault (physics): kills have refuted the class in which a store is measured next, or a weaker one
+// Assay: `durability-not-shown` (`class-refuted`), no rank, exit status 3
 // With: run.TestProofsAreCited
 func TestFindRefutations(t *testing.T) {
 	of := func(class store.Durability) Question {

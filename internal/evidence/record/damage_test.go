@@ -110,11 +110,10 @@ func hasFault(run *record.Run, code, file string) bool {
 // Assay: its digest is not in run.json: no trial is shown, and why
 //
 // Fault (run directory): environment.json or run.json was edited
-// Assay: nothing of the environment is shown; of run.json, which has its own digest, it is
-// reported
+// Assay: nothing of the environment is shown; run.json is reported
 //
 // Fault (run directory): a file of a trial was edited, cut or lost
-// Assay: its digest is not in SHA256SUMS: the trial is marked `damaged` (`file`) and has no rank
+// Assay: `damaged` (`file`), no rank: its digest is not in SHA256SUMS
 func TestEditedFilesAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, pattern, instead string
@@ -156,9 +155,8 @@ func TestEditedFilesAreMarked(t *testing.T) {
 
 // What can't be is seen even with right digests.
 //
-// Fault (run directory): a run directory was edited and sealed again: a store of −1, a null trial
-// called measured, IDs twice, `dt` ≤ 0, times that go back, more operations than the result has, a
-// series that ends early
+// Fault (run directory): a run directory was edited and sealed again: a store of −1, IDs twice,
+// times that go back, more operations than the result has, a series that ends early
 // Assay: what can't be is left out; a trial with it is marked
 // With: record.FuzzOpen
 func TestImpossibleRunsAreMarked(t *testing.T) {
@@ -324,7 +322,7 @@ func digestOf(t testing.TB, path string) string {
 }
 
 // Fault (left): `.lock` in the directory of `--out` is another program's
-// Assay: refused; it stays as it is
+// Assay: refused; it stays
 func TestForeignLockStaysAsItIs(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "theirs")
 	for name, put := range map[string]func(path string) error{

@@ -12,9 +12,7 @@ import (
 // A trial that says that it is fine is marked for what its own figures show.
 //
 // Fault (physics): a run directory is sealed again without its marks
-// Assay: the stored figures mark a trial again when it is read: outcomes, histories, finds, what
-// was read back, syncs, settings and cuts against the class, impossible times, stops, foreign
-// load, silent agents, a full disk. What only the trace could tell is gone
+// Assay: the stored figures mark a trial again when it is read. What only the trace showed is gone
 func TestMarksAreDerivedFromWhatIsStored(t *testing.T) {
 	count := func(n uint64) *uint64 { return &n }
 	seconds := 0.5

@@ -8,8 +8,8 @@ import (
 )
 
 // Fault (physics): synced writes come faster than the disk syncs, beside programs that sync
-// Assay: held against the fastest sync that was timed, and the number of clients: marked
-// `durability-not-shown` (`syncs-too-fast`)
+// Assay: `durability-not-shown` (`syncs-too-fast`), by the fastest sync that was timed and the
+// number of clients
 func TestNotDurable(t *testing.T) {
 	t.Parallel()
 	count := func(n uint64) *uint64 { return &n }

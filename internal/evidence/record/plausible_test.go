@@ -43,16 +43,15 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 
 // Fault (physics): latencies below 4 ns, a maximum above the phase, a mean above the maximum,
 // responses shorter than their service
-// Assay: marked `counts-disagree` (`latency-below-floor`, `latency-over-phase`,
-// `latency-over-max`, `response-too-short`): no figure of the trial is trusted
-// With: run.TestEachMisbehaviourIsCaught (times-one)
+// Assay: `counts-disagree` (`latency-below-floor`, `latency-over-phase`, `latency-over-max`,
+// `response-too-short`): no figure of the trial is trusted
+// With: run.TestEachMisbehaviourIsCaught
 //
 // Fault (physics): service times sum up to more than threads × elapsed, or in closed load to far
 // less
-// Assay: `counts-disagree` (`time-over`, `time-under`), in mixed phases, by operations, with more
-// threads than processors too. Stays open: latencies told as a fifth or more of the truth; tails
-// cut that took less than four fifths of the time; operations below some 2 µs, since what passes
-// between two is not timed; open load; and threads that keep all processors busy
+// Assay: `counts-disagree` (`time-over`, `time-under`). Not found: latencies reported as a fifth or
+// more of the truth, tails cut by less than a fifth of the time, operations below some 2 µs, open
+// load, and threads that keep all processors busy
 // With: record.TestServiceTimesMustFitTheTimeThatThreadsHad
 func TestImpossibleTimesAreMarked(t *testing.T) {
 	longest := func(p *Phase, ns uint64) *Phase {

@@ -199,7 +199,7 @@ func TestLease(t *testing.T) {
 // An agent of another version gets an error that says so, and so does the conductor.
 //
 // Fault (agents): an agent is of another version, or does not join
-// Assay: refused; the run ends before its first trial and names it
+// Assay: the run ends before its first trial and names it
 // With: run.TestAgentThatDoesNotJoin
 func TestAgentOfAnotherVersion(t *testing.T) {
 	hub, err := NewHub(Options{Agents: []string{"join:1"}, Version: "1", Log: io.Discard, Patience: 3 * time.Second})
@@ -244,7 +244,7 @@ func TestConsent(t *testing.T) {
 //
 // Fault (agents): agents get messages with a bad token, replayed, oversized or malformed, or
 // threads of others in the counters
-// Assay: refused and counted; the agent that is there goes on
+// Assay: refused and counted; the agent goes on
 func TestHostileMessages(t *testing.T) {
 	r := newRig(t, DefaultLease)
 	w := r.opened(t)
@@ -460,7 +460,7 @@ func TestGuard(t *testing.T) {
 // lease, and so does its conductor.
 //
 // Fault (agents): a busy machine keeps an agent from answering its welcome for longer than 5 s
-// Assay: it is awaited as long as its lease, in which it takes itself for welcome
+// Assay: it is awaited as long as its lease
 func TestLateAnswerIsAwaited(t *testing.T) {
 	h := &Hub{Options: Options{Lease: time.Minute}, strangers: map[string]*Agent{}}
 	for id, ago := range map[string]time.Duration{"late": 50 * time.Second, "gone": 70 * time.Second} {

@@ -68,9 +68,9 @@ func TestOwnerWithOtherClocksIsNotGone(t *testing.T) {
 
 // An agent in a time namespace of its own keeps what it has started while another Assay cleans up.
 //
-// Fault (agents): an agent is in another time namespace, and another Assay on the machine ends
-// what the killed have left
-// Assay: its workers go on: whether their owner lives is not read off when it began
+// Fault (agents): an agent is in another time namespace, and another Assay on the machine ends what
+// killed ones left
+// Assay: its workers go on
 // With: child.TestOwnerWithOtherClocksIsNotGone
 func TestChildrenOfAnotherTimeNamespaceAreLeft(t *testing.T) {
 	if os.Getenv("ASSAY_TEST_CLOCKS") != "" {

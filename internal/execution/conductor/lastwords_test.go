@@ -26,8 +26,7 @@ func TestLastWordsOfALineThatGoesOn(t *testing.T) {
 }
 
 // Fault (left): a JVM that runs a client crashes
-// Assay: its report goes to the trial's worker.log, and no `hs_err` file or core is left where
-// Assay was called
+// Assay: its report goes to the trial's worker.log; no `hs_err` file or core is left
 func TestLastWords_of_a_JVM_that_crashed(t *testing.T) {
 	words := &lastWords{log: io.Discard}
 	report := "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x00007f, pid=7, tid=8\n#\n" +

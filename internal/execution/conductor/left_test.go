@@ -50,9 +50,9 @@ func zombie(pid int) bool {
 	return err == nil && strings.Contains(string(text), "\nState:\tZ")
 }
 
-// Fault (conductor): a worker leaves processes behind (out of its group, session or parent, or
-// with an empty environment)
-// Assay: the conductor is their subreaper and kills them when the worker ends
+// Fault (conductor): a worker leaves processes behind (out of its group, session or parent, or with
+// an empty environment)
+// Assay: the conductor, their subreaper, kills them when the worker ends
 func TestChildrenOfAWorkerAreEnded(t *testing.T) {
 	for name, end := range map[string]func(*Worker){
 		"it ends":      func(w *Worker) { _ = w.End(long) },
@@ -82,7 +82,7 @@ func TestChildrenOfAWorkerAreEnded(t *testing.T) {
 // A conductor that is killed leaves the processes that its worker has put into the background. The
 // next run ends them, and no others.
 //
-// Fault (conductor): the conductor is killed, and with it what would end a worker's processes
+// Fault (conductor): the conductor is killed before it has ended a worker's processes
 // Assay: the next run, or `assay doctor --clean`, kills what bears its mark. Not found: a process
 // that leaves its session with an empty environment
 func TestWorkersOfAKilledConductorAreEnded(t *testing.T) {

@@ -377,8 +377,7 @@ func TestLastWordsOfAJVM(t *testing.T) {
 // Variables that set a JVM's options have more weight than a stated heap: no worker gets them, and the log
 // says which were there.
 //
-// Fault (left): `_JAVA_OPTIONS` or the like stands in the environment, and has more weight than a
-// stated heap
+// Fault (left): `_JAVA_OPTIONS` or the like stands in the environment
 // Assay: no worker gets it, and the log says so
 func TestWorkersGetNoJVMOptionsOfTheEnvironment(t *testing.T) {
 	t.Setenv("_JAVA_OPTIONS", "-Xmx64m")

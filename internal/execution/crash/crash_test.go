@@ -83,8 +83,8 @@ func tested(t *testing.T, target *Target, o Options) Result {
 
 // Fault (physics): after a recovery, an index lacks a record or has another in its place, or a
 // count is wrong
-// Assay: every second life in `assay crash` has records with columns; queries and counts must find
-// what reads find
+// Assay: every second life in `assay crash` has records with columns, queries and counts, which
+// must find what reads find
 // With: crash.TestByColumns
 //
 // Fault (physics): a recovery takes longer than a user can wait
@@ -156,8 +156,7 @@ func needsRig(t *testing.T) {
 }
 
 // Fault (physics): a store acknowledges a write before its sync has ended
-// Assay: a flush of the rig takes 0.2 ms at least, so that the acknowledgement comes before it:
-// refuted by `assay crash --kind power`
+// Assay: refuted by `assay crash --kind power`, whose flushes take 0.2 ms at least
 func TestPower(t *testing.T) {
 	needsRig(t)
 	cuts, refuted := 4, []string{walstore.NeverSyncs, walstore.SyncsTenth, walstore.SyncsLate}
@@ -239,10 +238,9 @@ func TestPower(t *testing.T) {
 
 // What is acknowledged after an error, or in spite of one, must be there.
 //
-// Fault (physics): a store acknowledges a write whose sync failed, believes the sync after it,
-// goes on behind a half-written record, or takes a short write for a whole one
-// Assay: `assay crash --fault` lets such a call fail, then cuts the power or kills: refuted. The
-// default cuts do not find it
+// Fault (physics): a store acknowledges a write whose sync failed, believes the sync after it, goes
+// on behind a half-written record, or takes a short write for a whole one
+// Assay: refuted by `assay crash --fault`. The default cuts do not find it
 func TestFaults(t *testing.T) {
 	needsRig(t)
 	long := os.Getenv("ASSAY_LONG") == "1"

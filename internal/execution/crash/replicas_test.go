@@ -257,8 +257,8 @@ func replicaProgram(how string) server.Program {
 //
 // Fault (physics): a store of several servers claims that two have a write, and acknowledges what
 // one has
-// Assay: `assay crash --one-node` asks the others while one is away: refuted. That the one does
-// not start again is reported separately
+// Assay: refuted by `assay crash --one-node`, which asks the others. A server that does not start
+// again is reported separately
 func TestKillOfOneReplicaIsAskedOfTheOthers(t *testing.T) {
 	lost := func(t *testing.T, driver replicas, how string, class store.Durability, cuts int) Result {
 		target, o := serverTarget(t, driver, replicaProgram(how), class, Power, cuts)

@@ -83,7 +83,7 @@ func TestParse_refuses(t *testing.T) {
 // A jar of the cache that is another one than Maven fetched is no library of that version.
 //
 // Fault (run directory): a jar in the user's cache is not the one that Maven fetched
-// Assay: it is refused, with the folder to remove
+// Assay: refused, with the folder to remove
 func TestJarThatHasChangedIsRefused(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)

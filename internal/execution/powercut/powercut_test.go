@@ -368,9 +368,8 @@ func TestDeadRigEndsItsWaiters(t *testing.T) {
 // A stopped rig does not hold up a test that the user stops: requests to it fail, and its mounts go,
 // also one with a write that its disk does not take.
 //
-// Fault (left): Ctrl-C in `assay crash` while the process that serves its disks is stopped, and
-// will not answer
-// Assay: it is killed after 2 s, which ends all waits for its disks; no mount is left
+// Fault (left): Ctrl-C in `assay crash` while the process that serves its disks is stopped
+// Assay: it is killed after 2 s; no mount is left
 func TestStoppedRigEndsWithItsContext(t *testing.T) {
 	for _, way := range []string{"asked", "closed"} {
 		t.Run(way, func(t *testing.T) {

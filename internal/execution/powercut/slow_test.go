@@ -24,9 +24,9 @@ func quickest(t *testing.T, most time.Duration, do func() error) time.Duration {
 	return best
 }
 
-// Fault (servers): a disk answers 20 ms later; what waits for no disk beside it
-// Assay: each sync, each write that is synced by itself, and each read that no cache has take 20 ms more, to
-// 5 %; other writes, names and cached reads take no longer, and all is as before once it is lifted
+// Fault (servers): the experiment asks for a disk that answers 20 ms later
+// Assay: each sync, write that is synced by itself, and read that no cache has takes 20 ms more, to
+// 5 %; nothing else takes longer
 // With: run.TestDiskThatAnswersLate
 func TestDiskThatAnswersLate(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -30,9 +30,9 @@ step_timeout: 300s
 // what is there, one that looks first and writes later, and one that refuses free keys are found.
 //
 // Fault (physics): an `add` stores over a record that is there, or looks first and then writes
-// Assay: at the end all threads add 100 keys that are there and 400 that are not, in one order: an
-// acknowledged add of the first, or two of one key, is `wrong-adds`, without a rank. A cache that
-// evicts is not judged
+// Assay: at the end all threads add 100 keys that are there and 400 that are not: an acknowledged
+// add of the first, or two of one key, is `wrong-adds`, without a rank. A cache that evicts is not
+// judged
 func TestAddsAreChecked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -60,8 +60,7 @@ func (h *idleHandle) Get(key, buf []byte) ([]byte, error) {
 // store that can't be read says so still.
 //
 // Fault (servers): a server closes idle connections before the final check
-// Assay: what could not be read is read once more, where other records could: the check is not
-// measured. In a phase such failures count
+// Assay: what could not be read is read once more. In a phase such failures count
 func TestFinalCheckReadsAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

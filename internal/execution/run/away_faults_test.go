@@ -251,8 +251,8 @@ func TestAgentThatIsStopped(t *testing.T) {
 // timed out meanwhile is no fault of the store, which answered.
 //
 // Fault (agents): a worker of an agent is stopped alone, for 2 s
-// Assay: `machine-disturbed` (`stopped`) on that agent's machine, and run again; one time-out of
-// each of its threads is no fault of the store
+// Assay: `machine-disturbed` (`stopped`) on that agent's machine, and run again; time-outs
+// meanwhile are no fault of the store
 // With: record.TestMarks_timeouts_of_stopped_threads
 func TestWorkerOfAnAgentThatIsStopped(t *testing.T) {
 	ofFigures(t)
@@ -291,8 +291,7 @@ func TestWorkerOfAnAgentThatIsStopped(t *testing.T) {
 // fails for it and is run again, with a new agent where the run had started it.
 //
 // Fault (agents): an agent is stopped permanently
-// Assay: its guard ends its workers within its lease; the trial fails and runs again, with a new
-// agent or the same one once it runs on
+// Assay: its guard ends its workers within its lease; the trial fails and runs again
 // With: agents.TestGuard
 func TestAgentStoppedForever(t *testing.T) {
 	ofFigures(t)
@@ -377,7 +376,7 @@ func joinsAt(endpoint string) func(*Options) {
 // of it is counted; beyond it, it ends its workers, and joins again when the link is mended.
 //
 // Fault (agents): an agent is cut off from NATS and not from the store, for 2 or 5 s
-// Assay: the trial is marked and runs again, as of an agent that is stopped
+// Assay: the trial is marked and runs again
 //
 // Fault (agents): an agent is cut off for longer than its lease
 // Assay: it ends its workers; the trial fails, and it joins again when the link is mended
@@ -426,7 +425,7 @@ func TestAgentThatIsCutOff(t *testing.T) {
 // error that such a link allows, and the phase begins within that.
 //
 // Fault (agents): an agent's link takes 60 ms one way and 256 KiB/s
-// Assay: sums are exact; its clock is reported as known to no better than that
+// Assay: sums are exact; its clock is known to no better than that
 func TestAgentBehindASlowLink(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -465,8 +464,7 @@ func TestAgentBehindASlowLink(t *testing.T) {
 // for paused or cut off meanwhile, and its link is reported as slow. The other agent's is not.
 //
 // Fault (agents): an agent's link carries 20 kB/s, and the last counts of 64 threads take seconds
-// Assay: they are waited for and come whole; the link is slow (`agent-link`), and the agent not
-// taken for paused
+// Assay: they are waited for; the link is slow (`agent-link`), the agent not paused
 func TestAgentBehindALinkOf20KB(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -521,7 +519,7 @@ func throttled(t *testing.T) (tasks string) {
 // Of two agents, one has a tenth of a CPU. The finding names that one, with its share of the load.
 //
 // Fault (agents): an agent's cgroup gives it a tenth of a CPU
-// Assay: it is reported as client-bound, with its share of the operations; the other agent is not
+// Assay: it is client-bound, with its share of the operations; the other agent is not
 // With: detect.TestAgentBound
 func TestAgentThatIsThrottled(t *testing.T) {
 	inLongTests(t)
@@ -721,8 +719,8 @@ func conductAgents(text, directory, name, server string) error {
 // that one then serves the conductor that resumes the run.
 //
 // Fault (agents): the conductor of agents is killed
-// Assay: its agents and their workers end; agents that were started by hand end their workers and
-// serve the run that resumes
+// Assay: its agents and their workers end; agents that were started by hand serve the run that
+// resumes
 func TestKilledConductorOfAgents(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -10,19 +10,18 @@ import (
 	"assay/internal/testkit/misbehave"
 )
 
-// Appends and exchanges by several threads, through whole trials: an honest store is accused of nothing, and
-// whoever drops a part, stores it in place of the value or before it, or returns another value than the one that it
-// replaced is marked.
+// Appends and exchanges by several threads, through whole trials: an honest store is accused of nothing. A store
+// that drops a part, stores it in place of the value or before it, or returns another value than the replaced one
+// is marked.
 //
 // Fault (values): an append drops its part, stores it in place of the value, or before it
-// Assay: parts are numbered, and each proves itself; the final check knows the last of each thread:
-// `wrong-values`, `stale-values`
-// With: storetest.TestLiesAreFound (lies-append-drops, -last, -overwrites, -before), worker.TestParts
+// Assay: parts prove themselves; the final check knows the last of each thread: `wrong-values`,
+// `stale-values`
+// With: storetest.TestLiesAreFound, worker.TestParts
 //
 // Fault (values): an exchange returns the new value, an older one, or keeps the old one
-// Assay: what comes back is held as a read, and no value may be replaced twice: `wrong-values`,
-// `lost-updates`
-// With: storetest.TestLiesAreFound (lies-exchange-new, -stale, -nothing)
+// Assay: `wrong-values`, `lost-updates`: what comes back is held as a read
+// With: storetest.TestLiesAreFound
 func TestAppendsAndExchanges(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

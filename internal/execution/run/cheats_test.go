@@ -125,20 +125,18 @@ phases:
 // caught by the histories of keys that another client changes. One that tells its errors is no liar.
 //
 // Fault (clients): a client logs an error and returns none
-// Assay: what the store gives back is older than what was acknowledged, or missing: marked
-// `stale-values` or `lost-values` (`readback`). One that returns its errors is marked `errors`
-// alone
-// With: run.TestCheatingClientsAreCaught (swallows-errors, tells-errors)
+// Assay: `stale-values` or `lost-values` (`readback`). One that returns its errors is marked
+// `errors` alone
+// With: run.TestCheatingClientsAreCaught
 //
 // Fault (clients): a client does not do one set in a thousand
-// Assay: `lost-values` or `stale-values` (`readback`), where `verify_records` reads enough back:
-// of 5,000 records all
-// With: run.TestCheatingClientsAreCaught (loses-of-thousand)
+// Assay: `lost-values` or `stale-values` (`readback`), where `verify_records` reads enough back
+// With: run.TestCheatingClientsAreCaught
 //
 // Fault (clients): a client answers reads from a cache of its own
-// Assay: `stale-values` (`history`), where another client changes the keys. One cache for all
-// clients of a process returns right values, and is not found but for its rate
-// With: run.TestCheatingClientsAreCaught (answers-from-cache)
+// Assay: `stale-values` (`history`), where another client changes the keys. A cache for all clients
+// of a process is not found but for its rate
+// With: run.TestCheatingClientsAreCaught
 func TestCheatingClientsAreCaught(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -169,9 +167,9 @@ func TestCheatingClientsAreCaught(t *testing.T) {
 // Of a load, one write that failed is enough: what follows would meet records that are not there. The
 // trial says so in the store's words.
 //
-// Fault (servers): a part of a load fails: a batch is too big, for example
-// Assay: the trial ends there, in the store's words (`load-failed`). Loads go in batches of as
-// many bytes as the driver says that the store takes, 64 MiB at most
+// Fault (servers): a part of a load fails
+// Assay: the trial ends there, in the store's words (`load-failed`). A load's batches have at most
+// the bytes that the driver says, and 64 MiB
 // With: read.TestLoadsTakeTheBatchesThatAStoreHas, the kit's rule `batch`
 func TestLoadThatFailsInPartEndsItsTrial(t *testing.T) {
 	t.Parallel()

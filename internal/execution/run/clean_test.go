@@ -55,8 +55,8 @@ func TestKeysOfEarlierRunsAreReportedOnceAServer(t *testing.T) {
 // outside. The next run, or assay doctor --clean, leaves nothing of it: no mount, loop device,
 // cgroup, process, temporary file or data.
 //
-// Fault (left): kill −9 in the quota's own check, as a file system or data directory is made, or
-// while samples, a trial's seal or a report are written
+// Fault (left): kill −9 while Assay makes a quota, file system, data directory, samples, a trial's
+// seal or a report
 // Assay: each mount, cgroup, directory and temporary file is noted before it is made; the next run
 // or `assay doctor --clean` removes it
 // With: main.TestDoctorCleansWhatAKilledConductorLeft, owned.TestNotesOfKilledProcessesAreLeft

@@ -41,9 +41,8 @@ func pin(threads int) {
 //
 // Fault (stops): somebody pins a worker or a server, changes its priority, its limits or its
 // cgroup's, or moves it, while a phase runs
-// Assay: read before and after: `machine-disturbed` (`confinement-changed`), which costs the
-// block. A thread that pins itself beside others changes nothing, and one that somebody else pins
-// looks the same
+// Assay: `machine-disturbed` (`confinement-changed`), which costs the block. A thread that is
+// pinned beside others changes nothing
 // With: host.TestConfinement
 func TestChangedAffinityIsReported(t *testing.T) {
 	ofFigures(t)

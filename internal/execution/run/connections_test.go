@@ -224,36 +224,21 @@ phases:
 // and how many were left after closing; so is a thread that has no turn. One that opens one each is not found,
 // however handles are shared, and however many threads wait for one.
 //
-// Fault (connections): a client opens more connections than its handles allow, leaks them, or
-// opens more once and keeps them
-// Assay: counted each second by the kernel, and by a server that Assay started: finding
-// `connections-exceed`, with how many and since when
-// With: run.TestConnectionsBeyondTheHandlesAreFound (two-each, leaking, surging),
-// detect.TestConnectionsBeyondTheMaximum
-//
-// Fault (connections): a client loses a connection for each error
-// Assay: `connections-exceed`: as many more as there were errors, from the second of the first one
-// on
-// With: run.TestConnectionsBeyondTheHandlesAreFound (losing)
-//
-// Fault (connections): a client takes another connection whenever the server does not answer in
-// time
-// Assay: `connections-exceed`, from the second of the server's stall on; by both ends' count where
-// Assay started the server
-// With: run.TestConnectionsBeyondTheHandlesAreFound (stalling), detect.TestConnectionsOfBothEnds
+// Fault (connections): a client opens more connections than its handles allow, leaks them, or opens
+// another one for each error or late answer
+// Assay: `connections-exceed`, with how many and since when, counted by the kernel each second, and
+// by a server that Assay started
+// With: run.TestConnectionsBeyondTheHandlesAreFound, detect.TestConnectionsBeyondTheMaximum,
+// detect.TestConnectionsOfBothEnds
 //
 // Fault (connections): a client still holds connections 3 s after its store was closed
-// Assay: finding `connections-exceed` (`left`)
-// With: run.TestConnectionsBeyondTheHandlesAreFound (leaking, surging, losing)
+// Assay: `connections-exceed` (`left`)
+// With: run.TestConnectionsBeyondTheHandlesAreFound
 //
 // Fault (connections): a pool never gives a thread its turn, or not any more
-// Assay: `thread-starved`, with how many, since when and how long: no operation ended for a second
-// and a quarter of its time, while each other thread did 100
-// With: run.TestConnectionsBeyondTheHandlesAreFound (unfair), run.TestTurns
-//
-// Fault (connections): 4, 10 or 100 times more threads than connections
-// Assay: nothing is found; each wait is in the histogram of the pool
-// With: run.TestConnectionsBeyondTheHandlesAreFound (one-each)
+// Assay: `thread-starved`: no operation ended for a second and a quarter of its time, while each
+// other thread did 100
+// With: run.TestConnectionsBeyondTheHandlesAreFound, run.TestTurns
 func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -91,8 +91,7 @@ func (h keepsakeHandle) Delete(key []byte) error { return nil }
 // from that of the others.
 //
 // Fault (values): a server keeps the first trial's data and drops every write of the next
-// Assay: values carry the trial's tag: marked `values-of-another-trial` (`operations`,
-// `readback`); grave finding `values-of-another-trial`
+// Assay: `values-of-another-trial` (`operations`, `readback`), by the trial's tag in each value
 func TestDataOfAnotherTrialIsFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

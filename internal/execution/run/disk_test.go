@@ -311,7 +311,7 @@ func TestFullDiskIsFoundInTheLog(t *testing.T) {
 	}
 }
 
-// Samples that find no room end a phase, but not the final check, which tells nothing if it is cut
+// Samples that find no room end a phase, but not the final check, which reports nothing if it is cut
 // short.
 func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 	t.Parallel()

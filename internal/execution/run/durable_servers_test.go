@@ -79,9 +79,9 @@ func freeEndpoint(t *testing.T) string {
 // A setting that is changed while the phase runs is seen at its end.
 //
 // Fault (physics): a server's setting is changed in the phase (`appendfsync no`, `fsync = off`,
-// another `sync_interval` or `commitlog_sync`, an engine in memory)
-// Assay: asked again at the end of each phase: `durability-not-shown` (`class-changed`). Not
-// found, but for its rate: one that is changed back in between
+// another `sync_interval`)
+// Assay: `durability-not-shown` (`class-changed`), asked at the end of each phase. Not found, but
+// for its rate: one that is changed back in between
 // With: postgres.TestLaterChangeOfASettingIsReported, nats.TestServerWhoseSyncIntervalChanges,
 // cassandra.TestNodeEvidence, mongodb.TestEvidenceOfMongod
 func TestServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
@@ -115,8 +115,7 @@ func TestServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
 // A server that keeps its log in memory syncs as often as it likes: its class is a claim.
 //
 // Fault (physics): a server keeps its files in memory, or they can't be looked at
-// Assay: its class is its claim: a table of its own, whose title says "claimed by the store, not
-// checked" in every format
+// Assay: a table of its own, whose title says "claimed by the store, not checked"
 // With: detect.TestClaimedClassesHaveTablesOfTheirOwn
 func TestServersFilesInMemoryAreNoDisk(t *testing.T) {
 	ofFigures(t)
@@ -135,8 +134,7 @@ func TestServersFilesInMemoryAreNoDisk(t *testing.T) {
 // A counter that does not grow with the acknowledged writes shows no sync, whatever it was at first.
 //
 // Fault (physics): `etcd --unsafe-no-fsync`, which counts two syncs at its start
-// Assay: its counter does not grow with the acknowledged writes: marked `durability-not-shown`
-// (`server-syncs-too-few`)
+// Assay: `durability-not-shown` (`server-syncs-too-few`)
 // With: record.TestNotDurable
 func TestEtcdThatDoesNotSyncLosesTheClass(t *testing.T) {
 	ofFigures(t)

@@ -93,9 +93,8 @@ func TestProofsAreCited(t *testing.T) {
 // program that syncs all the time does not hide it.
 //
 // Fault (physics): a store claims D3 and never syncs
-// Assay: the disk did far fewer flushes than the acknowledged writes need: marked
-// `durability-not-shown` (`syncs-too-few`), grave finding `durability-not-shown`, no rank, exit
-// status 3
+// Assay: `durability-not-shown` (`syncs-too-few`), no rank, exit status 3: the disk did far fewer
+// flushes than the writes need
 // With: record.TestNotDurable
 func TestClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 	ofFigures(t)
@@ -136,9 +135,8 @@ func TestClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 // eight threads that may share one, hide that. What its own processes ask for does not.
 //
 // Fault (physics): an engine syncs each tenth commit, at eight threads that could share a sync
-// Assay: its own processes' syncs are counted, where that is allowed: `durability-not-shown`
-// (`syncs-too-few`). Else the disk's flushes hide it, and the summary says how many writes a sync
-// may have covered. Within that number only a power cut finds it
+// Assay: `durability-not-shown` (`syncs-too-few`), where its own syncs may be counted. Else only a
+// power cut finds it; the summary says how many writes a sync may have covered
 // With: crash.TestPower
 func TestEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
 	ofFigures(t)
@@ -158,8 +156,6 @@ func TestEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
 	}
 }
 
-// Fault (physics): a store that syncs beside programs that sync as well
-// Assay: not accused
 func TestStoresThatSyncAreNotAccused(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -186,7 +182,7 @@ func TestStoresThatSyncAreNotAccused(t *testing.T) {
 // Syncs that can't be counted accuse no store, and are reported as not measured.
 //
 // Fault (physics): the disk does not count flushes, or there is none
-// Assay: not measured; the run tells it once
+// Assay: reported once as not measured
 func TestSyncsOnNoDiskAreNotMeasured(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -16,8 +16,7 @@ import (
 // A worker that works between prepare and run has no rank beside one that does not, which is not accused.
 //
 // Fault (servers): a worker does work between `prepare` and `run`
-// Assay: no rank where it is far more than is usual in its table: 0.2 s and a fifth of the phase
-// in CPU time
+// Assay: no rank, above 0.2 s and a fifth of the phase in CPU time
 // With: detect.TestWorkedBefore
 func TestWorkBeforeTheStartIsCounted(t *testing.T) {
 	ofFigures(t)

@@ -91,10 +91,10 @@ func (h eventualHandle) Close() error { return nil }
 // The final check waits for as long as a store says that its reads may be old: one that keeps its
 // promise is not accused, and one that shows old values for longer is.
 //
-// Fault (values): a store shows old values for longer than it promises; one that keeps its promise
-// of 500 ms beside it. A replica that is 1.5 s late, and one that follows no more, promise nothing
-// Assay: the final check waits for as long as is promised, and otherwise reads old values again for 15 s:
-// marked `stale-values` (`readback`); those that come in time are not accused
+// Fault (values): a store shows old values for longer than it promises; a replica is 1.5 s late, or
+// follows no more
+// Assay: the final check waits for as long as is promised, and otherwise reads old values again for
+// 15 s: `stale-values` (`readback`); those that come in time are not accused
 func TestFinalCheckWaitsForWhatIsPromised(t *testing.T) {
 	t.Parallel()
 	for driver, expected := range map[string][]finding.Code{

@@ -54,9 +54,9 @@ func cacheRun(t *testing.T, endpoint string, records, bytes, verify int, ends st
 // One write in three is acknowledged and gone. What the server's counter explains is evicted, and what
 // it does not is lost, whether all records are read back or a part.
 //
-// Fault (physics): a cache that drops records and does not count them, or fewer
-// Assay: what its counter does not explain is lost: marked `lost-values` (`readback`). In a phase,
-// misses of a cache that evicted something are no mark; the final check decides
+// Fault (physics): a cache that drops records and does not count them
+// Assay: `lost-values` (`readback`) is what its counter does not explain. In a phase, misses of a
+// cache that evicted something are no mark
 func TestEvictionsAreHeldAgainstTheCount(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -104,8 +104,7 @@ func TestEvictionsAreHeldAgainstTheCount(t *testing.T) {
 // The real server, with less memory than the records take, is truthful.
 //
 // Fault (physics): a cache with less memory than the records take
-// Assay: what is missing is evicted, as far as its own counter explains it: no mark. The summary
-// tells both counts
+// Assay: no mark, as far as its own counter explains what is missing. The summary has both counts
 // With: run.TestEvictionsAreHeldAgainstTheCount
 func TestRealMemcachedEvicts(t *testing.T) {
 	ofFigures(t)

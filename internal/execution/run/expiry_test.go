@@ -88,10 +88,8 @@ phases:
 // A store that removes values early has lost them, and one that keeps them is late, also of some keys
 // alone. One that is on time is accused of nothing, and every miss is reported as what it is.
 //
-// Fault (physics): a store removes values before their TTL (by 10 %), after it (2 s), of some keys
-// alone, or never
-// Assay: each read is held against the last acknowledged write: early is `lost-values`
-// (`operations`), late `late-expiry` (`operations`, `readback`)
+// Fault (physics): a store removes values before their TTL, after it, of some keys alone, or never
+// Assay: early is `lost-values` (`operations`), late `late-expiry` (`operations`, `readback`)
 // With: run.TestReplayedTTLsAreKept
 func TestTTLsAreKept(t *testing.T) {
 	ofFigures(t)

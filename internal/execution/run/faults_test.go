@@ -50,14 +50,6 @@ func TestFaultsOfServersAreAPartOfAPhase(t *testing.T) {
 
 // What passes between clients and a server is delayed, slowed down and reset, and each is undone: no value
 // is wrong, and only connections that were reset fail.
-//
-// Fault (servers): the network to it is slow, narrow, or resets connections, as the experiment asks
-// Assay: what was put in comes out: the delay in the mean, the bandwidth as arithmetic, so many connections;
-// values stay whole, and what was not reset does not fail
-// With: server.TestAnswersComeLate
-// With: server.TestBandwidthIsArithmetic
-// With: server.TestConnectionsAreReset
-// With: facts.TestRateDuringAFault
 func TestPerturbationsAreAPartOfAPhase(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
@@ -87,14 +79,9 @@ func TestPerturbationsAreAPartOfAPhase(t *testing.T) {
 // The machine gives a server less memory and CPU time, which is undone, also after a kill. What can't be set
 // ends the trial, and nothing is left.
 //
-// Fault (servers): the machine gives it less memory, CPU time or disk, as the experiment asks
-// Assay: the limits are what was asked for and are lifted again, also after a kill; one that can't be set ends
-// the run before its first trial, or the trial; what a limit takes of a rate comes out within 5 %, and runs
-// without one have no recovery
-// With: host.TestRoomLimitsAreSetAndLifted
-// With: host.TestRoomLimitsCPUTime
-// With: host.TestRoomLimitsTheDisk
-// With: run.TestImpossibleLimitEndsThePhase
+// Fault (servers): the experiment limits a server's memory, CPU time or disk
+// Assay: limits are as asked for and lifted again, also after a kill; one that can't be set ends
+// the run before its first trial, or the trial
 // With: facts.TestInjectedLimitsAreFound
 func TestLimitsOfTheMachineAreAPartOfAPhase(t *testing.T) {
 	t.Parallel()

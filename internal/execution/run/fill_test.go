@@ -14,10 +14,9 @@ import (
 // later reads find. A worker that puts twice is marked by the bytes.
 //
 // Fault (values): a read that fills what it missed puts the value twice, or another one
-// Assay: what it puts is counted in bytes and held as any put: `counts-disagree` (`bytes`),
-// `lost-values`, `wrong-values`
+// Assay: `counts-disagree` (`bytes`), `lost-values`, `wrong-values`
 // With: audit.TestFillsAreInDoubt, audit.TestReadsThatFillAreReadsOrPuts,
-// storetest.TestLiesAreFound (lies-fill)
+// storetest.TestLiesAreFound
 func TestFillsOnMiss(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 // Where memory has room for fewer records than are to be checked, as many are drawn, and the report says so.
 //
 // Fault (conductor): more records are to be checked than memory has room for
-// Assay: as many as fit in half of it are drawn at random, and the report says how many of how many
+// Assay: as many as fit in half of it are drawn, and the report says how many
 func TestFinalCheckFitsIntoMemory(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -41,13 +41,12 @@ verify_records: 0
 // overwritten and deleted beside it.
 //
 // Fault (values): a scan skips a record and takes the next; scans, queries or counts show inserts
-// late; counts are one off, or rows are dropped, beside inserts
-// Assay: recorded finds are held, record for record, against what was acknowledged before they
-// began and begun before they ended: `records-left-out` (`finds`), grave, no rank. Of 512 finds, a
-// lie in one of 170 is found in 95 %. After the inserts totals are exact too: `counts-disagree`
-// (`items`). Honest stores are not accused
-// With: finds.TestSkippingScansAreFound, storetest.TestLiesAreFound (lies-scan-skips,
-// lies-scan-late, lies-index-late, lies-count-less), finds.TestHonestStoresAreNeverAccused
+// late, or are one off, beside inserts
+// Assay: `records-left-out` (`finds`), no rank: recorded finds are held against what was
+// acknowledged before and begun meanwhile. A lie in one of 170 of 512 finds is found in 95 %. After
+// the inserts `counts-disagree` (`items`)
+// With: finds.TestSkippingScansAreFound, storetest.TestLiesAreFound,
+// finds.TestHonestStoresAreNeverAccused
 func TestQueryResultsAreHeldAgainstTheRecords(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

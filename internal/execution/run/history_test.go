@@ -232,19 +232,15 @@ func TestUndoneSwapsAreMarkedOnce(t *testing.T) {
 }
 
 // Fault (values): a store shows each overwrite 100 ms late, or the value before last now and then
-// Assay: histories of sampled keys: marked `stale-values` (`history`) with how late, grave finding
-// `stale-values`, no rank
-// With: run.TestInconsistentStoresAreMarked (lies-late, lies-sometimes-old),
-// history.TestLyingStoresAreFound
+// Assay: `stale-values` (`history`) with how late, no rank
+// With: run.TestInconsistentStoresAreMarked, history.TestLyingStoresAreFound
 //
 // Fault (values): a store drops writes that are overwritten later
 // Assay: `stale-values` or `lost-values` (`history`), no rank, as often as column *Finds a loss*
-// says (the rarest loss that is found in 95 %). A small load is sampled for an eighth of its
-// operations. One drop in 2,000 is found in 80 % of phases of 100,000 operations, half of them
-// reads, and in 99.9 % of 450,000
-// With: run.TestInconsistentStoresAreMarked (lies-lost-writes),
-// run.TestRareDropsOfASmallUniformLoadAreFound, history.TestCoverage,
-// trace.TestUniformSmallLoadIsSampledUpToTheBound
+// says. One drop in 2,000 is found in 80 % of phases of 100,000 operations, half of them reads, and
+// in 99.9 % of 450,000
+// With: run.TestInconsistentStoresAreMarked, run.TestRareDropsOfASmallUniformLoadAreFound,
+// history.TestCoverage, trace.TestUniformSmallLoadIsSampledUpToTheBound
 func TestInconsistentStoresAreMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -154,9 +154,8 @@ var named = []struct {
 // Ctrl-C deletes what the trial has made, whether it comes in the load or later.
 //
 // Fault (left): Ctrl-C, with a named server
-// Assay: the trial's keys are deleted in 2 s at most (by their begin, where the store keeps
-// Assay's records apart); what is left is reported and noted
-// With: run.TestCtrlCLeavesNoKeysOnANamedServer (redis, etcd, postgres, memcached, mariadb)
+// Assay: the trial's keys are deleted in 2 s at most; what is left is reported and noted
+// With: run.TestCtrlCLeavesNoKeysOnANamedServer
 func TestCtrlCLeavesNoKeysOnANamedServer(t *testing.T) {
 	ofFigures(t)
 	for _, c := range named {
@@ -230,15 +229,9 @@ func (s *namedServer) configure(t *testing.T, settings ...string) {
 // After kill -9 another run touches nothing and says so, and what resumes or cleans deletes all.
 //
 // Fault (left): kill −9, with a named server
-// Assay: the keys of a phase are noted before it begins: `assay run --resume`, or
-// `assay doctor --clean`, deletes them and no other. Another run touches none. Servers beyond the
-// loopback need `--allow-remote`
-// With: run.TestKeysNeedConsent
-//
-// Fault (left): a named server's settings are changed, so that it refuses the class of its noted
-// keys
-// Assay: the keys are deleted in whichever class it opens
-// With: run.TestKillLeavesANoteOfKeys/redis
+// Assay: `assay run --resume`, or `assay doctor --clean`, deletes the keys that a phase noted, also
+// in another class, and no other. Servers beyond the loopback need `--allow-remote`
+// With: run.TestKeysNeedConsent, run.TestKillLeavesANoteOfKeys/redis
 func TestKillLeavesANoteOfKeys(t *testing.T) {
 	ofFigures(t)
 	for i, c := range named {

@@ -67,9 +67,9 @@ func (h *fillingHandle) Put(key, value []byte) error {
 // would begin on it are refused with the same text. Of a server that is left as it was nothing is said.
 //
 // Fault (servers): a run leaves a named server in a state that outlasts it: etcd at its quota
-// refuses everybody's writes
+// refuses all writes
 // Assay: on the first screen, with the commands that undo it; trials and runs that would begin on
-// such a server are refused. Before it, a quota that the loads may fill is warned of
+// it are refused. Before it, a quota that the loads may fill is warned of
 // With: etcd.TestServerAtItsQuotaIsReported
 func TestStateLeftOnAServerIsReported(t *testing.T) {
 	t.Parallel()

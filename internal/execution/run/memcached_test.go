@@ -80,8 +80,8 @@ phases:
 // key is touched without being told.
 //
 // Fault (values): memcached holds keys of other programs
-// Assay: each trial's keys begin with its name; a trial deletes its own and touches no other. "Not
-// empty" is reported before the run
+// Assay: a trial's keys begin with its name; it deletes its own and touches no other. "Not empty"
+// is reported before the run
 func TestRealMemcachedIsNotAccused(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -13,11 +13,10 @@ import (
 // Multi-reads through whole trials: an honest store's are counted by key, and one that leaves out keys,
 // gives others' values or tells no calls is marked.
 //
-// Fault (values): a multi-read leaves out a key, gives a key another's or an empty value, or tells
-// no calls
-// Assay: each key is held as a read of its own: `lost-values`, `wrong-values`; calls and keys are
-// counted against the trace: `counts-disagree` (`calls`, `items`)
-// With: storetest.TestLiesAreFound (lies-multi-read-less, -other, -empty, -calls)
+// Fault (values): a multi-read leaves out a key, gives a key another's or an empty value, or
+// reports no calls
+// Assay: `lost-values`, `wrong-values`; `counts-disagree` (`calls`, `items`)
+// With: storetest.TestLiesAreFound
 func TestMultiReads(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 )
 
 // Fault (physics): a phase of 2 s says 4 s
-// Assay: start and end are held against `run` and its reply: `machine-disturbed`
-// (`clock-began-early`, `clock-ended-late`, `clock-began-late`, `clock-ended-early`)
+// Assay: `machine-disturbed` (`clock-began-early`, `clock-ended-late`, `clock-began-late`,
+// `clock-ended-early`), by the conductor's clock
 func TestPhaseTimesAreHeldAgainstObservations(t *testing.T) {
 	const second = int64(1e9)
 	for _, c := range []struct {
@@ -70,8 +70,7 @@ func TestPhaseTimesAreHeldAgainstObservations(t *testing.T) {
 //
 // Fault (physics): a worker's clock runs at 0.7 of the speed while others use the CPU, which
 // excuses its late end
-// Assay: the phase lasts at least as long as it was seen at work: the conductor's clock bounds the
-// rate from above
+// Assay: the conductor's clock bounds the rate from above
 func TestRateIsBoundedFromOutside(t *testing.T) {
 	t.Parallel()
 	const second = int64(1e9)

@@ -298,12 +298,12 @@ func TestGroupsOfProcesses(t *testing.T) {
 // A second process that does what it was not told to is found: by what the conductor counts, or by
 // when it began.
 //
-// Fault (physics): a process of several that does the threads of another
-// Assay: both count in the same blocks: marked `counts-disagree` (`outcomes`, `sum`)
+// Fault (physics): a process of several does the threads of another
+// Assay: `counts-disagree` (`outcomes`, `sum`)
 //
 // Fault (physics): a process of several begins late
-// Assay: its start stands in the result, marked `machine-disturbed` (`starts-apart`) above a tenth
-// of the phase. A process that says a wrong time is not found
+// Assay: `machine-disturbed` (`starts-apart`) above a tenth of the phase. A process that says a
+// wrong time is not found
 func TestLyingProcessesAreFound(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -96,10 +96,9 @@ func scriptProgram(t *testing.T, path, before string) {
 
 // What is named as a server's program and is none ends the run before a trial or a directory is made.
 //
-// Fault (servers): `program` names what is no program, another kind of server, one without a
-// version, or one that ends at once
+// Fault (servers): `program` names no program, another kind of server, or one that ends at once
 // Assay: the run ends before its first trial, with its last lines
-// With: server.TestTell, read.TestStoresAreNamedByTheirPrograms
+// With: server.TestIdentify, read.TestStoresAreNamedByTheirPrograms
 func TestProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	p, _ := memcachedProgram(t)
@@ -147,7 +146,7 @@ func TestProgramThatIsNoServerIsRefusedBeforeTheRun(t *testing.T) {
 // A program that is replaced between two trials, or tells another version, ends the run: trials of both
 // are no blocks of one comparison. The trials before stay, with the program's digest and version.
 //
-// Fault (servers): a server's program is replaced, tells another version, or goes away in a run
+// Fault (servers): a server's program is replaced, has another version, or goes away in a run
 // Assay: the run ends, with both versions and digests; the trials before it stay
 func TestProgramThatChangesEndsTheRun(t *testing.T) {
 	t.Parallel()

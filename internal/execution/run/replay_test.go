@@ -129,8 +129,8 @@ busy_machine: tell
 // in their order. A store that cuts keys is seen.
 //
 // Fault (values): a store cuts long keys, so that some become one
-// Assay: what is read is another record's value: `wrong-values`
-// With: storetest.TestLiesAreFound (lies-key-cut, lies-key-end)
+// Assay: `wrong-values`: another record's value is read
+// With: storetest.TestLiesAreFound
 func TestReplayOfKeysOfSeveralLengths(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

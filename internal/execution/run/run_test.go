@@ -297,9 +297,9 @@ func hasMark(trial *record.Trial, code finding.Code, params finding.Params) bool
 // It says for each what the run must make of it: a state, and a code among the marks.
 //
 // Fault (physics): a worker counts reads and skips them, or returns a part of the value
-// Assay: bytes read are held against the values' lengths: `counts-disagree` (`bytes-read`). Not
-// found, unless times give it away: counting bytes that it should have read
-// With: run.TestEachMisbehaviourIsCaught (counts-no-reads)
+// Assay: `counts-disagree` (`bytes-read`). Counting bytes that it should have read is not found,
+// but for its times
+// With: run.TestEachMisbehaviourIsCaught
 func TestEachMisbehaviourIsCaught(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -14,8 +14,7 @@ import (
 //
 // Fault (physics): with `latency: sampled`, a worker times all operations, or others than the
 // contract names
-// Assay: marked `counts-disagree`. Stays open: times reported too short, since operations outside the
-// sample may have taken the rest
+// Assay: `counts-disagree`. Not found: times reported too short
 // With: storetest's rule `latency-sampled` (times-unasked)
 func TestSampledTimesAreCounted(t *testing.T) {
 	ofFigures(t)

@@ -143,8 +143,7 @@ func sentOnce(t *testing.T, driver string, trial *record.Trial, p *record.Phase,
 }
 
 // Fault (servers): a server is frozen for 2 s
-// Assay: `machine-disturbed` (`stopped`); what was due in the stop waits in the response times, or
-// times out
+// Assay: `machine-disturbed` (`stopped`); what was due waits in the response times, or times out
 // With: run.TestFrozenServerTimesOut
 func TestFrozenServerIsInTheResponseTimes(t *testing.T) {
 	ofFigures(t)
@@ -244,8 +243,8 @@ func TestFrozenServerTimesOut(t *testing.T) {
 }
 
 // Fault (servers): a named server is killed and started again in a phase
-// Assay: the run goes on: errors and time-outs are counted, handles connect anew and are counted
-// (`reconnects`), nothing is sent twice
+// Assay: the run goes on: errors and time-outs are counted, handles connect anew (`reconnects`),
+// nothing is sent twice
 func TestRunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 // A trial waits until what the one before it left is gone, and no longer than it may.
 //
 // Fault (stops): a trial leaves dirty pages, requests at the disk or programs to the one after it
-// Assay: each trial waits until the machine is back where it was, a tenth of its phases' time and
-// 10 s at most; what was not back is `machine-disturbed` (`not-settled`)
+// Assay: each trial waits for the machine, a tenth of its phases' time and 10 s at most; then
+// `machine-disturbed` (`not-settled`)
 // With: detect.TestDetectNotSettled
 func TestTrialWaitsForWhatIsLeft(t *testing.T) {
 	var dirty []float64 // what each look reads

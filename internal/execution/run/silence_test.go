@@ -35,9 +35,8 @@ step_timeout: 5s
 //
 // Fault (servers): a server stops answering in a load, the final check, or a phase that goes by
 // operations; or leaves each third request unanswered
-// Assay: given up after three failures in a row of each thread and 10 s without an answer (or
-// `step_timeout`, if less), or once time-outs took `step_timeout`. A load fails
-// (`load-unanswered`); the final check has `not_read`
+// Assay: given up after three failures in a row of each thread and 10 s without an answer, or once
+// time-outs took `step_timeout`. A load fails (`load-unanswered`); the final check has `not_read`
 // With: run.TestSilence
 func TestSilentServerIsGivenUp(t *testing.T) {
 	ofFigures(t)

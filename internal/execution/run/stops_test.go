@@ -34,10 +34,10 @@ sample: 50ms
 // A process that something outside stopped is no store that stalls, and a store that stalls is no
 // such process.
 //
-// Fault (stops): SIGSTOP of the worker, or of the worker and Assay
-// Assay: its state is T, or a wait overran: the time is left out of the series, and the trial is
-// marked `machine-disturbed` (`stopped`), which costs the block
-// With: host.TestStopped_sees_a_signal
+// Fault (stops): SIGSTOP or a debugger stops the worker, or the worker and Assay, or its cgroup is
+// frozen
+// Assay: `machine-disturbed` (`stopped`), which costs the block; the time is left out of the series
+// With: host.TestStopped_sees_a_signal, run.TestStopMarks
 //
 // Fault (stops): a store that sleeps in a put
 // Assay: a stall or a step of the store, not marked

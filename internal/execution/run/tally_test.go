@@ -123,9 +123,6 @@ func TestOneUnfinishedOperation(t *testing.T) {
 
 // What is counted at a phase's end is looked at once for each thread: eight times the threads are not
 // 64 times the work. The ratio is that of the CPU time of this thread, which other load leaves alone.
-//
-// Fault (conductor): a phase of 65,000 threads
-// Assay: what Assay does at its end grows with the threads and not with their square
 func TestBalance_grows_with_threads(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

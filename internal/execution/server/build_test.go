@@ -112,8 +112,7 @@ func expectOnlyBuilds(t *testing.T, cache string, kept int) {
 }
 
 // Fault (servers): the build of a server's commit fails, is stopped, or makes no program
-// Assay: the run ends before its first trial, with the build's last lines; nothing is left, and
-// the repository is unchanged
+// Assay: the run ends before its first trial, with the build's last lines; nothing is left
 // With: server.TestBuildIsStopped, run.TestArmsOfTwoCommits
 func TestBuildsThatFail(t *testing.T) {
 	source, _ := repository(t)

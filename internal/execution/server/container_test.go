@@ -160,10 +160,10 @@ func TestServerInAContainer(t *testing.T) {
 	expectEnded(t, i)
 }
 
-// Fault (servers): a container's runtime is not there, its daemon does not answer, the image is not here, the
-// container does not start, its server ends at once, or ignores its stop signal
-// Assay: the run ends before its first trial, with the runtime's words, and no container is left; no image is
-// pulled
+// Fault (servers): a container's runtime or image is not there, its daemon does not answer, or the
+// container or its server does not start
+// Assay: the run ends before its first trial, with the runtime's words; no container is left, no
+// image is pulled
 // With: server.TestContainerThatAKilledRunLeft
 func TestContainersThatCantStartEndTheRun(t *testing.T) {
 	for name, c := range map[string]struct {

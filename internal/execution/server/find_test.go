@@ -101,7 +101,7 @@ func script(t *testing.T, directory, name, text string) string {
 	return path
 }
 
-func TestTell(t *testing.T) {
+func TestIdentify(t *testing.T) {
 	p := server.Program{Driver: "redis", Tells: regexp.MustCompile(`(?m)^(\w+) server v=`)}
 	for name, c := range map[string]struct{ script, product, version, wrong string }{
 		"its own":        {`echo "Redis server v=7.0.15 sha=0"`, "redis", "7.0.15", ""},
@@ -112,7 +112,7 @@ func TestTell(t *testing.T) {
 		"last words":     {`echo one; echo two >&2; exit 1`, "", "", "exit status 1; it last wrote: one | two"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told, err := p.Tell(t.Context(), script(t, t.TempDir(), "program", c.script))
+			told, err := p.Identify(t.Context(), script(t, t.TempDir(), "program", c.script))
 			switch {
 			case c.wrong == "" && (err != nil || told.Product != c.product || told.Version != c.version):
 				t.Errorf("%+v, %v", told, err)

@@ -161,7 +161,7 @@ func startOn(t *testing.T, p Program, r Request) (data string) {
 }
 
 // Fault (servers): a server changes the files that it began with
-// Assay: the next server of the run begins with files as they were made
+// Assay: the next server begins with files as they were made
 func TestInitialFilesAreMadeOnceARun(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	where, d := t.TempDir(), new(initdb)
@@ -206,8 +206,6 @@ func TestInitialFilesAreMadeOnceARun(t *testing.T) {
 	starts("of the next run", "a", nil, NewKept(where), 1)
 }
 
-// Fault (servers): what a server begins with can't be kept for the next ones
-// Assay: each makes its own, and worker.log says why
 func TestInitialFilesThatCantBeKept(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for name, c := range map[string]struct {

@@ -13,10 +13,10 @@ import (
 
 // What comes late is later by the delay, give or take the jitter, and in its order. The time is a fake one.
 //
-// Fault (servers): the network to a server is slow, narrow, or resets connections, as the
-// experiment asks
-// Assay: the delay is in the mean, the bandwidth is arithmetic, so many connections are reset;
-// values stay whole, and what was not reset does not fail
+// Fault (servers): the experiment makes the network to a server slow or narrow, or resets
+// connections
+// Assay: the delay, the bandwidth and the resets are those asked for; values stay whole, and what
+// was not reset does not fail
 // With: server.TestBandwidthIsArithmetic, server.TestConnectionsAreReset,
 // run.TestPerturbationsAreAPartOfAPhase, facts.TestRateDuringAFault
 func TestAnswersComeLate(t *testing.T) {

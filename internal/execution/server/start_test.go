@@ -84,9 +84,6 @@ func expectEnded(t *testing.T, i *Instance) {
 	}
 }
 
-// Fault (servers): a started server answers late
-// Assay: waited for
-// With: server.TestServerIsStartedAskedAndStopped/slow
 func TestServerIsStartedAskedAndStopped(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, kind := range []string{honest, slow} {
@@ -125,11 +122,10 @@ func TestServerIsStartedAskedAndStopped(t *testing.T) {
 // Assay: the trial fails after `step_timeout`, with its last lines
 //
 // Fault (servers): a started server ends at once, or goes into the background
-// Assay: the trial fails, with its exit status and last lines; what is in the background is killed
+// Assay: the trial fails, with its exit status and last lines
 // With: run.TestServerThatDoesNotStartFailsTheTrial
 //
-// Fault (servers): a started server tells other settings than it was asked for, or does not tell
-// one
+// Fault (servers): a started server reports other settings than it was asked for, or lacks one
 // Assay: the trial fails, with both values
 //
 // Fault (servers): a started server listens at another address too
@@ -150,7 +146,7 @@ func TestServerThatCantBeUsedIsRefused(t *testing.T) {
 			expected: []string{"exit status 3", "FATAL: no such luck | HINT: try again"}},
 		{kind: daemon, name: "it goes into the background", is: ErrDied, expected: []string{"went into the background"}},
 		{kind: liar, name: "it tells other settings",
-			expected: []string{`asked for memory = "1048576", and tells "4096"`, `asked for sync = "false", and tells "maybe"`}},
+			expected: []string{`asked for memory = "1048576", and reports "4096"`, `asked for sync = "false", and reports "maybe"`}},
 		{kind: honest, name: "it does not tell a setting", change: func(p *Program, _ *Request) {
 			asked := p.Asked
 			p.Command = func(i *Instance) ([]string, []string) {
@@ -263,7 +259,7 @@ func TestStartThatIsInterruptedLeavesNothing(t *testing.T) {
 // Another process may take the port between the moment when it was free and that of the server's.
 //
 // Fault (servers): another process takes a started server's port first
-// Assay: that one is not spoken to; the next port is tried
+// Assay: the next port is tried
 func TestPortThatIsTakenIsLeftToItsOwner(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	taken := map[int]net.Listener{}

@@ -29,7 +29,7 @@ func needRoot(t *testing.T) {
 }
 
 // Fault (servers): Assay is root
-// Assay: servers run as other users, but where those have no access to the data or to the program
+// Assay: servers run as other users, unless those have no access to the data or the program
 // With: server.TestServerIsNotRootWhereItNeedNotBe
 func TestServerThatMustNotBeRootHasAnotherUser(t *testing.T) {
 	needRoot(t)

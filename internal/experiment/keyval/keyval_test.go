@@ -91,8 +91,7 @@ func TestChangedValuesAreNoticed(t *testing.T) {
 // A value of a length that the trial does not write is none, and neither is the beginning of a longer one.
 //
 // Fault (physics): a read returns an empty value, or the beginning of a short one
-// Assay: wrong: a value shorter than its proof must have a length that the trial writes, which is
-// in its bytes
+// Assay: `wrong-values`, by the length in its bytes
 // With: run.TestEachMisbehaviourIsCaught
 func TestLengthsAreNoticed(t *testing.T) {
 	p := NewPool(ValueShape{PoolBytes: 4096, LengthMax: 100,

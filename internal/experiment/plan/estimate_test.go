@@ -163,9 +163,9 @@ func TestEstimateReportsScanningStores(t *testing.T) {
 // computed; one that puts as much as it deletes, or ends in time, is not.
 //
 // Fault (physics): a phase that deletes runs out of records
-// Assay: operations that had nothing to do are counted, of deletes by the trace. Above 5 % no
-// store has a rank, unless all did the same operations, or the mix puts as much as it deletes and
-// the share is equal. The screen says which share, and since when; a dry run and a run warn before
+// Assay: above 5 % of operations without a record, no store has a rank, unless all did the same
+// operations, or the mix puts as much as it deletes and the share is equal. A dry run and a run
+// warn before
 // With: run.TestMayDelete, detect.TestRanOutOfRecords, facts.TestTable_what_has_no_rank_says_why
 func TestEmptyingIsReported(t *testing.T) {
 	deletes := map[string]float64{"delete": 1}

@@ -96,7 +96,7 @@ var products = map[string][2]string{
 }
 
 func programsThatTell(driver string) (experiment.Program, bool) {
-	return experiment.Program{Tell: func(binary string) (product, version string, err error) {
+	return experiment.Program{Identify: func(binary string) (product, version string, err error) {
 		told, known := products[binary]
 		if !known {
 			return "", "", errors.New("it tells nothing")

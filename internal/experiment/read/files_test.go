@@ -59,7 +59,7 @@ func TestTemplateLoadsAndNamesEveryField(t *testing.T) {
 	}
 }
 
-// Whoever takes the # from a line of the template must get something that loads.
+// Each line of the template must load once its # is taken away.
 func TestTemplateLoadsUncommented(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^( *)# ( *[a-z_]+:|  - |- )`).ReplaceAllString(string(read.Template()), "$1$2")
 	text = regexp.MustCompile(`(?m)^records: .*\n`).ReplaceAllString(text, "")                          // every case sets it

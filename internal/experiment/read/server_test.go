@@ -215,7 +215,7 @@ func TestStoresAreNamedByTheirPrograms(t *testing.T) {
 	startable := drivers.ProgramOf
 	drivers.ProgramOf = func(driver string) (experiment.Program, bool) {
 		p, known := startable(driver)
-		p.Tell = func(binary string) (product, version string, err error) {
+		p.Identify = func(binary string) (product, version string, err error) {
 			return "here", "1." + strconv.Itoa(len(binary)), nil
 		}
 		return p, known

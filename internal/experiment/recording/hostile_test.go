@@ -55,11 +55,11 @@ func TestHostileLinesOfEachForm(t *testing.T) {
 			}
 			few := text(50, 10) + f.columns + f.negative + large + f.cut
 			sum, err := Selection{File: write(t, "few", []byte(few))}.Summarize(nil)
-			if err != nil || sum.Told.Format != name || sum.Requests != 400 || sum.Keys != 50 {
+			if err != nil || sum.Parsed.Format != name || sum.Requests != 400 || sum.Keys != 50 {
 				t.Fatalf("%+v, %v", sum, err)
 			}
 			got := map[string]uint64{}
-			for _, left := range sum.Told.Left {
+			for _, left := range sum.Parsed.Left {
 				got[left.Why] = left.Count
 			}
 			short := f.short
@@ -120,7 +120,7 @@ func TestHostileRecordsOfOracle(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || len(sum.Told.Left) != 1 || sum.Told.Left[0].Count != hostile.left {
+		if err != nil || len(sum.Parsed.Left) != 1 || sum.Parsed.Left[0].Count != hostile.left {
 			t.Errorf("%s: %+v, %v", what, sum, err)
 		}
 	}

@@ -25,7 +25,7 @@ func write(t testing.TB, name string, data []byte) string {
 }
 
 // read returns all requests of a selection, with keys numbered.
-func read(t testing.TB, s Selection) (all []Request, told Told, err error) {
+func read(t testing.TB, s Selection) (all []Request, told Parsed, err error) {
 	t.Helper()
 	keys := NewNumbering()
 	told, err = s.Each(func(batch []Request) error {
@@ -191,8 +191,7 @@ func TestMapping(t *testing.T) {
 //
 // Fault (conductor): a recording is cut, of another form, or has wrong columns, negative times,
 // endless lines, huge values or too many keys
-// Assay: one error with the first line, or what was left out is counted and reported; memory is
-// bounded
+// Assay: one error with the first line, or what was left out is counted; memory is bounded
 func TestHostileFiles(t *testing.T) {
 	good := strings.Repeat("1,k,1,10,1,get,0\n", 1000)
 	for name, test := range map[string]struct {

@@ -15,8 +15,7 @@ import (
 )
 
 // Fault (archive): a bit of a history's archive has changed, or a figure was edited
-// Assay: each run is sealed with its figures and report: the run is named, with the command that
-// removes it
+// Assay: the run is named, with the command that removes it
 func TestArchiveThatWasChangedIsSeen(t *testing.T) {
 	low := 90.0
 	for name, change := range map[string]string{
@@ -62,9 +61,6 @@ func TestArchiveThatWasChangedIsSeen(t *testing.T) {
 
 // An archive of version 1 has no checksums: it is sealed as it is. One of version 2 does not know which Assay
 // its runs are of.
-//
-// Fault (archive): an archive is of the version before checksums
-// Assay: sealed as it is, once
 func TestOlderArchiveIsUpgraded(t *testing.T) {
 	for version, drop := range map[int]string{1: "ALTER TABLE runs DROP COLUMN page_sha256; ALTER TABLE runs DROP COLUMN sha256;", 2: ""} {
 		upgraded(t, fmt.Sprintf("%sALTER TABLE runs DROP COLUMN assay; PRAGMA user_version = %d", drop, version))
@@ -97,7 +93,7 @@ func upgraded(t *testing.T, older string) {
 }
 
 // Fault (archive): a commit was made before 1678 or after 2261
-// Assay: refused: the archive's times, and its order, can't hold it
+// Assay: refused: the archive can't hold such times
 func TestTimesThatAnArchiveCantHoldAreRefused(t *testing.T) {
 	a := opened(t)
 	for year, kept := range map[int]bool{1500: false, 1677: false, 1678: true, 2261: true, 2263: false, 9999: false} {
@@ -116,7 +112,7 @@ func TestTimesThatAnArchiveCantHoldAreRefused(t *testing.T) {
 // 300 kB that stand for 300 MB: they are not unpacked into memory, and not to the end.
 //
 // Fault (archive): a report in an archive unpacks to hundreds of megabytes, or never ends
-// Assay: it is written as it is unpacked, up to 256 MiB, and refused beyond
+// Assay: refused beyond 256 MiB
 func TestEndlessCompressedPageIsRefused(t *testing.T) {
 	a := opened(t)
 	add(t, a, entry(1, "a", rate(1)))

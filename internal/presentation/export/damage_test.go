@@ -195,7 +195,7 @@ var wrong = []any{-1, 3_000_000_000, "x", nil, 1e300, []any{}, 0, map[string]any
 // One value that somebody changed in a file, digests included, costs that trial at most, where it is a
 // trial's, and never ends the reader.
 //
-// Fault (conductor): one value of a result, the plan or the experiment is changed, with its digest
+// Fault (conductor): a value of a result, the plan or the experiment is changed, with its digest
 // Assay: what can't be costs that trial; every format is written
 // With: export.FuzzRun
 func TestRun_with_one_value_changed(t *testing.T) {
@@ -263,10 +263,9 @@ func FuzzRun(f *testing.F) {
 // A run directory that was damaged in any way is written in every format, or refused; a figure that is still
 // ranked is the one that was measured.
 //
-// Fault (run directory): a run directory was damaged at random: cut, zeroed, copied twice, bits
-// and digits, a file gone or another's
+// Fault (run directory): a run directory was damaged at random
 // Assay: every format is written and every page served, or the run is refused; a figure that is
-// still ranked is the measured one (1,000 times in the long tests)
+// still ranked is the measured one
 // With: serve.TestRunDirectoriesThatAreDamagedAreServed
 func TestRunDirectoriesThatAreDamaged(t *testing.T) {
 	t.Parallel()

@@ -20,10 +20,10 @@ import (
 // Whatever a run directory says, its ID and trials' IDs included, no format writes what moves a cursor,
 // hides a line or reorders one.
 //
-// Fault (conductor): a run directory's names, labels or errors hold terminal escapes, scripts, or
-// characters that reorder others
-// Assay: each format's writer cleans all that it writes, and errors are cleaned before they are
-// printed; the page may run its own script alone (Content-Security-Policy)
+// Fault (conductor): names, labels or errors hold terminal escapes, scripts, or characters that
+// reorder others
+// Assay: each format's writer cleans all that it writes, and errors are cleaned; the page may run
+// its own script alone
 // With: text.TestScreen_shows_no_control_character, html.TestHostilePageInABrowser
 func TestEachFormat_writes_no_control_character(t *testing.T) {
 	t.Parallel()
@@ -63,11 +63,6 @@ func TestEachFormat_writes_no_control_character(t *testing.T) {
 }
 
 // Every list of a result may have no element, one or many: a run that was stopped early, a store alone.
-//
-// Fault (conductor): a result has lists of none, one or many: it was stopped before its first
-// trial or cut
-// Assay: each format is written; a table without a row is left out, with the reason
-// With: main.TestCrashReport_of_none_one_and_many, main.TestColumns_of_none_one_and_many_rows
 func TestEachFormat_of_lists_of_none_one_and_many(t *testing.T) {
 	t.Parallel()
 	run := recordtest.Run(recordtest.Shape{Name: "lists", Classes: []store.Durability{store.D1}, Blocks: 2, Seconds: 2, Seed: 1, AA: true,

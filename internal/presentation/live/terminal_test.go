@@ -324,9 +324,6 @@ func TestTerminal(t *testing.T) {
 }
 
 // However many lines the board has, no line of an older frame stays in sight.
-//
-// Fault (watchers): a frame of the live board has fewer lines than the one before
-// Assay: as many lines as the tallest are drawn, so that no old one stays
 func TestTerminalLeavesNoOldLines(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 	user, program := pseudoTerminal(t)

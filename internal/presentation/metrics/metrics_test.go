@@ -198,8 +198,9 @@ func TestDashboardNamesWhatIsShown(t *testing.T) {
 // A page of somebody else's, whose name was made to lead to this machine, gets no figure.
 //
 // Fault (watchers): a page of somebody else's leads a browser to the figures of a run
-// (`--metrics`)
+// (`--metrics`), or to `assay serve`
 // Assay: a server on the loopback answers only to the loopback's names
+// With: serve.TestOnlyRunsAreServed
 func TestOnlyNamesOfTheLoopbackAreAnswered(t *testing.T) {
 	s, err := Serve("127.0.0.1:0", New("run"))
 	if err != nil {

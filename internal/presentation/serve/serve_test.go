@@ -146,13 +146,9 @@ func runKey(t *testing.T, s *Server) string {
 // A page of somebody else's, whose name leads to the loopback, gets nothing; nor does who asks for
 // what no run directory holds. Nothing is written.
 //
-// Fault (watchers): a page of somebody else's leads a browser to `assay serve` by a name of its
-// own
-// Assay: a server on the loopback answers only to the loopback's names
-//
-// Fault (watchers): an address of `assay serve` leads out of the runs, or a file in a run
-// directory is a link
-// Assay: not found: files are opened below the run directory, without following links
+// Fault (watchers): an address of `assay serve` leads out of the runs, or a file in a run directory
+// is a link
+// Assay: not found
 // With: record.TestFollowStaysInTheRun
 func TestOnlyRunsAreServed(t *testing.T) {
 	folder := t.TempDir()
@@ -299,10 +295,6 @@ func must(t *testing.T, err error) {
 }
 
 // While a page is made, which may take a minute, the list, other pages and files are there.
-//
-// Fault (watchers): a report takes a minute to be made
-// Assay: one is made at a time; the list, runs under way, files and pages that are made are
-// answered meanwhile
 func TestSlowPageHoldsUpNothing(t *testing.T) {
 	folder := t.TempDir()
 	run, w := growing(t, folder, "slow")

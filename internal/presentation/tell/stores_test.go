@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-// Whoever reads "all defaults" of a server without fsync would believe that it syncs.
+// "All defaults" of a server without fsync would read as if it synced.
 func TestSettingsThatDecideAClassAreReported(t *testing.T) {
 	d := store.Description{Durability: []store.DurabilityClaim{
 		{Class: store.D1, How: "synchronous_commit=on, and the server runs with fsync=off: nothing is ever synced by fsync."},
