@@ -100,7 +100,7 @@ type QueryDeleter interface {
 	DeleteQuery(query int, values [][]byte) (records uint64, err error)
 }
 
-// Explainer is a [Handle] whose store tells how it answers a query.
+// Explainer is a [Handle] whose store reports how it answers a query.
 type Explainer interface {
 	// Explain asks the store how Query or, where count is true, Count answers a query with these
 	// values. It is called between phases, never while an operation runs.

@@ -64,7 +64,7 @@ type Handle interface {
 	// [ErrConflict]: then nothing was done. This holds for all methods, here and in abilities.
 	Put(key, value []byte) error
 
-	// Delete removes key. It returns an error that wraps [ErrNotFound] only if the store tells so
+	// Delete removes key. It returns an error that wraps [ErrNotFound] only if the store reports so
 	// by itself; removing a key that is not there is otherwise no error.
 	Delete(key []byte) error
 
@@ -274,7 +274,7 @@ func (e DurabilityEvidence) Counted(syncs float64, counter string, lag time.Dura
 
 // RecordsEvicted is the name under which a cache tells how many records it has removed by itself since
 // its start, to stay within its limits or because they expired. What is missing is then an eviction,
-// up to that number; in a store that does not tell it, and beyond it, what is missing is lost.
+// up to that number; in a store that does not report it, and beyond it, what is missing is lost.
 const RecordsEvicted = "records_evicted"
 
 // RecordsExpired is the name under which a store reports how many of these it removed because their time

@@ -417,7 +417,7 @@ func openLoadRule(b *bench) error {
 		return fmt.Errorf("no response-time histogram") // the kit's own counters file has one
 	}
 
-	// Everything is due at once: whoever waits, waits for those before.
+	// Everything is due at once: each operation waits only for those before it.
 	queued := b.script(1)
 	queued.flags = trace.FlagDue
 	for i := range uint64(n) {

@@ -129,7 +129,7 @@ func versionRule(b *bench) error {
 		return err
 	}
 	if b.description.Version == "" && opened.Version == "" {
-		b.fault("neither describe nor open tells a version of %s", b.description.Library)
+		b.fault("neither describe nor open reports a version of %s", b.description.Library)
 	}
 	return b.close()
 }
@@ -208,7 +208,7 @@ func abilitiesRule(b *bench) error {
 		return err
 	}
 	if len(opened.Settings) == 0 && b.description.Kind != store.None {
-		b.fault("the open store tells no settings: what was measured is then unknown")
+		b.fault("the open store reports no settings: what was measured is then unknown")
 	}
 	if opened.Abilities.Inspect && len(inspected.Stats) == 0 {
 		b.fault("the store claims to tell about itself, but inspect gives no number")

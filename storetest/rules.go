@@ -42,7 +42,7 @@ func rulesFor(changed Aspect) (names []string) {
 // keys of other shapes come after the scans: on a server all rules share one store.
 var rules = []rule{
 	{"describe", Description, "A driver says what it is: licence, durability classes weakest first and how each is reached, options whose defaults are valid. An experiment is refused or run on the strength of it, before anything is opened.", describeRule},
-	{"version", Description, "A driver tells the version of its library or server: a figure of an unknown version can't be compared with any.", versionRule},
+	{"version", Description, "A driver reports the version of its library or server: a figure of an unknown version can't be compared with any.", versionRule},
 	{"abilities", Loop | Encoding | Connections | Placement, "The abilities in the description are those of the open store. Too many, and a planned trial fails halfway; too few, and the store is measured without what it can do.", abilitiesRule},
 	{"durability-classes", Durability, "Every class that is claimed can be opened, with the driver's default options too, and what is in force differs between classes. A class that changes nothing would rank a store among stores that work harder.", classesRule},
 	{"durability-refusal", Durability, "A class that is not claimed is refused with class \"refused\", never rounded up or down: a refusal is a result, a rounded class is a lie.", classRefusalRule},
@@ -50,7 +50,7 @@ var rules = []rule{
 	{"request-order", Loop, "Requests out of order are answered with bad_request and change nothing.", orderRule},
 	{"control-channel", Loop, "Replies come in the order of the requests and carry their ids, and nothing else is written on standard output, so that no reply is taken for another's.", channelRule},
 	{"end-of-input", Loop | Connections, "A worker ends when its input ends, store open or not: no process must outlive a trial and disturb the next.", endRule},
-	{"inspect", Encoding | Description, "The numbers that a store tells of itself have the same names from its opening on, in lower case. A worker names them before a phase: a counter that comes later is in no series.", inspectRule},
+	{"inspect", Encoding | Description, "A store's own counters have the same names from its opening on, in lower case. A worker names them before a phase: a counter that comes later is in no series.", inspectRule},
 	{"fixed-disk", Description, "What a store sets aside on disk from its first write on is what its description says, give or take half. A trial is planned by it: one that fills the disk ends a run.", fixedDiskRule},
 	{"handle-limits", Loop | Connections, "Ways to share handles that the driver can't do are refused: threads that share what must not be shared break silently.", handleLimitsRule},
 
@@ -92,7 +92,7 @@ var rules = []rule{
 	{"questions", Loop | Encoding | Columns, "Each query that a phase asks has its own outcomes, items and times, apart from those of other queries by the same operation: a mean of a fast query and a slow one tells of neither.", questionsRule},
 	{"query-changed", Encoding | Placement | Columns, "After overwrites and deletes, queries and counts find each record once, and none that is gone. An index that is not kept up makes writes cheap.", queryChangedRule},
 	{"count", Encoding | Placement | Columns, "A count is exact, with and without an index. An estimate is not the work that was asked for.", countRule},
-	{"delete-query", Encoding | Placement | Columns, "A delete by query deletes each record that fulfils the conditions, and no other, and tells how many. One that leaves records is fast, and one that takes others loses data.", deleteQueryRule},
+	{"delete-query", Encoding | Placement | Columns, "A delete by query deletes each record that fulfils the conditions, and no other, and reports how many. One that leaves records is fast, and one that takes others loses data.", deleteQueryRule},
 	{"explain", Encoding | Columns, "What a driver says of a query is what the store says: an index where an indexed column is asked for, and none where the column has none. Reports explain by it why one store is faster.", explainRule},
 
 	{"remove", Encoding | Placement | Columns, "A remove deletes each record whose key begins with some bytes, and no other: a trial's records are taken off a server that outlives it, and no others.", removeRule},
@@ -100,7 +100,7 @@ var rules = []rule{
 	{"handles-shared", Encoding | Connections | Placement, "One handle may be used by all threads at once, if the driver says so.", handlesRule(handlesShared)},
 	{"handles-per-thread", Connections | Placement, "Handles of different threads don't disturb each other.", handlesRule(handlesPerThread)},
 	{"handles-pool", Connections, "Handles go from thread to thread in a pool, one user at a time, and waiting for one is counted apart from service.", handlesRule(handlesPool)},
-	{"handles-async", Loop | Encoding | Connections, "Asynchronous handles, each with several operations on the way, do what handles do, in the order in which they were told.", handlesRule(handlesAsync)},
+	{"handles-async", Loop | Encoding | Connections, "Asynchronous handles, each with several operations on the way, do what handles do, in the order of the requests.", handlesRule(handlesAsync)},
 	{"handles-per-operation", Loop | Connections, "A handle can be opened and closed for each operation, and each one is counted. Closed ones leave no file and no socket open: a store that keeps them ends at the limit of its process, and gets slower until then.", handlesRule(handlesPerOperation)},
 	{"concurrent-overwrite", Encoding | Placement, "Threads that write the same keys at once leave each key with one whole value that one of them wrote last.", contendedRule},
 	{"write-conflicts", Encoding | Durability, "A write that ends in conflict was not done, every other one was; and only a driver that says so (write_conflicts) refuses a write because others write beside it. What is counted as refused is work not done, whatever it left behind.", writeConflictsRule},

@@ -49,8 +49,8 @@ func (t *thread) readOrFill(begin int64, entry trace.Entry, index, sequence uint
 	return outcome, t.clock.NowNS(), true
 }
 
-// fill puts the value of an entry once the wait is over. Who asks for a value is served, however soon the
-// phase ends.
+// fill puts the value of an entry once the wait is over. It waits to its end, however soon the phase
+// ends.
 func (t *thread) fill(entry trace.Entry, index, sequence uint64) (bytes int, err error) {
 	if wait := t.phase.trace.Backends[entry.SizeClass()]; wait > 0 {
 		time.Sleep(time.Duration(wait) * time.Microsecond)

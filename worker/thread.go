@@ -210,8 +210,8 @@ func (t *thread) run() {
 	t.head.State = counters.Ended
 }
 
-// questionSlot returns where an operation that asks is counted. Who counts looks at slots first, in
-// place: the compiler inlines no function that does both.
+// questionSlot returns the slot of an operation that asks a query. Callers look at slots first: the
+// compiler inlines no function that does both.
 func (t *thread) questionSlot(entry trace.Entry) *counters.Slot {
 	return t.phase.counters.Slot(t.number, t.phase.slots.Of(entry))
 }

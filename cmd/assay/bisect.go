@@ -59,7 +59,7 @@ status is 5 where several commits may have made the change.`,
 				b := &bisection{command: args[0], out: c.OutOrStdout(), progress: os.Stderr}
 				b.newest(groups, arm, phase, metric)
 				if b.series == nil {
-					return usage(errors.New("no change for the worse to look for\nhint: assay history show tells all, from ten commits on"))
+					return usage(errors.New("no change for the worse to look for\nhint: assay history show lists all changes, from ten commits on"))
 				}
 				ctx, stop := interruptible("its checkouts are removed", func(text string) { fmt.Fprintln(b.progress, "assay:", text) })
 				defer stop()

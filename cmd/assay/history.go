@@ -293,7 +293,7 @@ func historyRemove(open opener) *cobra.Command {
 		Use:     "remove ID…",
 		Short:   "Forget runs, by the beginning of their id; run directories stay",
 		Example: `  assay history remove 3f9a2c`,
-		Args:    takes(1, math.MaxInt, "ids of runs, as assay history show --json tells them"),
+		Args:    takes(1, math.MaxInt, "ids of runs, as assay history show --json lists them"),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			a, err := open(false)
 			if err != nil {

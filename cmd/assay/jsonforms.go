@@ -111,7 +111,7 @@ type diagnosedAble struct {
 type diagnosedServer struct {
 	Driver  string `json:"driver"`
 	Starts  bool   `json:"starts" jsonschema_description:"Assay can start it"`
-	Product string `json:"product,omitempty" jsonschema_description:"that the binary tells to be, such as valkey for the driver redis"`
+	Product string `json:"product,omitempty" jsonschema_description:"what the binary reports to be, such as valkey for the driver redis"`
 	Version string `json:"version,omitempty"`
 	Where   string `json:"where" jsonschema_description:"its binary, or how it is installed"`
 }

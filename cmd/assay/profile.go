@@ -142,7 +142,7 @@ func profileText(p *imitation.Profile, written string) string {
 	line := func(name, text string, args ...any) { fmt.Fprintf(&b, "%-11s %s\n", name, fmt.Sprintf(text, args...)) }
 	s := &p.Summary
 	seconds := float64(s.DurationNS) / 1e9
-	line("Recording", "%s: %s, %s %s", format.Clean(filepath.Base(p.File)), s.Told.Format, format.Count(s.Told.Lines), map[bool]string{true: "records", false: "lines"}[s.Told.Format == recording.Oracle])
+	line("Recording", "%s: %s, %s %s", format.Clean(filepath.Base(p.File)), s.Parsed.Format, format.Count(s.Parsed.Lines), map[bool]string{true: "records", false: "lines"}[s.Parsed.Format == recording.Oracle])
 	rates := perSecond(s)
 	line("Requests", "%s in %s: %s", format.Count(s.Requests), format.Seconds(seconds), format.Rate(p.Rate))
 	line("", "%s", format.Spark(rates, 0, slices.Max(rates)))
@@ -166,7 +166,7 @@ func profileText(p *imitation.Profile, written string) string {
 	if v := p.Values; v.Max > 0 {
 		line("Values", "mean %s, p1 %s, p50 %s, p99 %s, longest %s", format.Bytes(v.Mean), format.Bytes(float64(v.P1)), format.Bytes(float64(v.P50)), format.Bytes(float64(v.P99)), format.Bytes(float64(v.Max)))
 	} else {
-		line("Values", "the recording tells no lengths")
+		line("Values", "the recording has no lengths")
 	}
 	var reuse []string
 	for _, r := range p.Reuse {
@@ -181,11 +181,11 @@ func profileText(p *imitation.Profile, written string) string {
 		}
 		line("TTLs", "%s requests have one, most often %s", format.Count(s.TTLs), strings.Join(ttls, ", "))
 	}
-	for _, left := range s.Told.Left {
+	for _, left := range s.Parsed.Left {
 		line("Left out", "%s: %s (the first is line %s)", format.Count(left.Count), left.Why, format.Count(left.First))
 	}
-	if s.Told.Late > 0 {
-		line("Late", "%s requests have a time before that of the line above", format.Count(s.Told.Late))
+	if s.Parsed.Late > 0 {
+		line("Late", "%s requests have a time before that of the line above", format.Count(s.Parsed.Late))
 	}
 	i := &p.Imitation
 	line("Imitation", "hit rates differ by at most %s points, gaps by %s, written lengths by %s", format.Tenths(100*i.Hits), format.Percent(i.Gaps), format.Percent(i.Distances.Sizes))

@@ -82,7 +82,7 @@ var fieldFlags = []fieldFlag{
 	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
 	{"disk-quota", "disk_quota", "`bytes` of disk for a trial"},
 	{"blocks", "blocks", "`number` of times that everything is repeated; auto: until comparisons are decided"},
-	{"detect", "detect", "relative `difference`, such as 5%, that is to be shown: the noise of 5 blocks tells how many are run"},
+	{"detect", "detect", "relative `difference`, such as 5%, that is to be shown: the noise of 5 blocks decides how many are run"},
 	{"time", "time", "`duration` of the whole run, such as 5m: blocks, phases and cells are laid out to fit"},
 	{"agents", "agents", "`places` of agents that do the measured phases: local:4, ssh://HOST,ssh://HOST, docker:4 or join:4"},
 	{"seed", "seed", "`number` that all randomness is derived from"},
@@ -239,7 +239,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.metrics, "metrics", "", "`address` at which Prometheus finds the run's figures while it goes on: :9464 on the loopback, or HOST:PORT")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no result on standard output: the exit status tells, and the run directory")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no result on standard output: the exit status and the run directory have it")
 	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "exit status 4 where a figure is beyond this `limit`: 'p99 > 10ms', 'rate < 20k'; repeatable")
 	f.show.flags(c)
 	c.Flags().SortFlags = false

@@ -76,7 +76,7 @@ type events struct {
 	compactions atomic.Int64
 	// Flushes that waited for level 0, which had l0_stall_tables. Of shorter waits the library
 	// tells nothing, though it adds them up (levels.go, addLevel0Table); of waiting writes
-	// themselves it tells nothing at all.
+	// themselves it reports nothing at all.
 	stalls  atomic.Int64
 	stallNS atomic.Int64 // in stalls that are over
 }

@@ -46,7 +46,7 @@ var Program = server.Program{
 			Help: "when the log is synced: periodic: in the background; batch: before each reply; group: once in commitlog_sync_group_window, before the replies. The durability class sets it"},
 		{Name: "commitlog_sync_period", Type: store.Duration, Default: "10s", Help: "time between two syncs, where they are periodic"},
 		{Name: "commitlog_sync_group_window", Type: store.Duration, Default: "15ms", Help: "time between two syncs, where they are of groups"},
-		{Name: "write_request_timeout", Type: store.Duration, Default: "2s", Help: "how long the server waits for a write, its sync included, before it tells a timeout"},
+		{Name: "write_request_timeout", Type: store.Duration, Default: "2s", Help: "how long the server waits for a write, its sync included, before it reports a timeout"},
 		{Name: "batch_fail_bytes", Type: store.Bytes, Default: "50KiB", Help: "batch_size_fail_threshold: a larger batch is refused"},
 		{Name: "concurrent_reads", Type: store.Int, Default: "32", Help: "threads that read"},
 		{Name: "concurrent_writes", Type: store.Int, Default: "32", Help: "threads that write"},
@@ -128,7 +128,7 @@ func directories(i *server.Instance) map[string]string {
 	return named
 }
 
-// configuration is the node's file of settings: what it is asked for, and what it does not tell in
+// configuration is the node's file of settings: what it is asked for, and what it does not report in
 // the same words.
 func configuration(i *server.Instance) string {
 	seed := i

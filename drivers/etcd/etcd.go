@@ -241,7 +241,7 @@ func (d *db) Settings() map[string]string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	// what it does not tell is left out
+	// what it does not report is left out
 	if metrics, err := metricsOf(ctx, &d.http, urlOf(d.access, d.endpoints[0])); err == nil {
 		settings["quota-backend-bytes"] = strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)
 	}

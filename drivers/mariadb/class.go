@@ -56,7 +56,7 @@ func (d *db) proveWindow() error {
 	}
 	seconds, err := strconv.Atoi(told)
 	if err != nil {
-		return fmt.Errorf("the server tells innodb_flush_log_at_timeout %q: %w", told, err)
+		return fmt.Errorf("the server reports innodb_flush_log_at_timeout %q: %w", told, err)
 	}
 	return d.ProveWindow(time.Duration(seconds)*time.Second+lossBeyond, "innodb_flush_log_at_timeout="+told)
 }

@@ -113,7 +113,7 @@ func (m *member) open() (err error) {
 	return nil
 }
 
-// settings are what the server's `stats settings` tells. What it does not tell is left out.
+// settings are what the server's `stats settings` reports. What it does not report is left out.
 func (m *member) settings() map[string]string {
 	settings := map[string]string{"version": m.version}
 	_ = m.control.stats("settings", func(name, value string) { settings[name] = value })
@@ -188,7 +188,7 @@ func busy(stats map[string]float64) bool {
 	return stats["slab_reassign_running"] > 0 || stats["hash_is_expanding"] > 0
 }
 
-// settingsOfAll tells once what all servers tell alike, and otherwise each server's own.
+// settingsOfAll returns once what all servers report alike, and otherwise each server's own.
 func settingsOfAll(members []*member) map[string]string {
 	settings := members[0].settings()
 	for i, m := range members[1:] {

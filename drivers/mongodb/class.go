@@ -61,7 +61,7 @@ func (d *db) proveEngine(status bson.Raw) error {
 	case d.class == store.D0:
 		return nil
 	case engine != "wiredTiger" || !persistent:
-		return fmt.Errorf("the server tells storageEngine %q (persistent: %v), and %s needs wiredTiger and its journal: %w",
+		return fmt.Errorf("the server reports storageEngine %q (persistent: %v), and %s needs wiredTiger and its journal: %w",
 			engine, persistent, d.class, store.ErrRefused)
 	case d.class == store.D2 && d.window < journalLoss:
 		return fmt.Errorf("D2(%v): up to 500 ms pass between two syncs of the journal, and one takes its time: expected D2(%v) or more: %w",

@@ -27,7 +27,7 @@ func (d *db) Settings() map[string]string {
 	}
 	status, err := d.status()
 	if err != nil {
-		return settings // what the server does not tell is left out
+		return settings // what the server does not report is left out
 	}
 	for name, path := range reported {
 		if value, told := number(status, path); told {

@@ -46,7 +46,7 @@ func (d *db) openBucket(ctx context.Context, flush bool) error {
 		}
 		there = false
 	}
-	// The answer is at work before the bucket is there: whoever closes it does not delete it.
+	// This client answers before the bucket is there, so that another one that closes does not delete it.
 	if d.presence, err = d.control.Subscribe(d.present(),
 		func(m *nats.Msg) { _ = m.Respond(nil) }); err != nil {
 		return failure("subscribe", err)

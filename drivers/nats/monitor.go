@@ -99,7 +99,7 @@ func ask(ctx context.Context, c *nats.Conn) (varz, error) {
 		return varz{}, fmt.Errorf("nats: ask for its numbers: %w", err)
 	}
 	if told.Data == nil {
-		return varz{}, errors.New("nats: ask for its numbers: it told none")
+		return varz{}, errors.New("nats: ask for its numbers: it reported none")
 	}
 	return *told.Data, nil
 }

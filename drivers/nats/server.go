@@ -106,7 +106,7 @@ func configure(_ context.Context, i *server.Instance) error {
 	return os.WriteFile(filepath.Join(i.Directory, configurationFile), []byte(configuration(i)), 0o600)
 }
 
-// configuration is the server's. Whoever logs in may store, and ask the server for its numbers; its
+// configuration is the server's. A user who logs in may store, and ask the server for its numbers; its
 // monitoring over HTTP would be a second port.
 func configuration(i *server.Instance) string {
 	// The server makes a directory jetstream in store_dir. Quoted, a time is not taken for a number:

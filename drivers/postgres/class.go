@@ -87,7 +87,7 @@ func (d *db) proveWindow() error {
 	}
 	ms, err := strconv.Atoi(told)
 	if err != nil {
-		return fmt.Errorf("the server tells wal_writer_delay %q: %w", told, err)
+		return fmt.Errorf("the server reports wal_writer_delay %q: %w", told, err)
 	}
 	return d.ProveWindow(writerPeriods*time.Duration(ms)*time.Millisecond, "wal_writer_delay="+told+"ms")
 }

@@ -127,7 +127,7 @@ func (d *db) inspectReplicas(primary, told map[string]float64) {
 	}
 }
 
-// number is 0 where the server does not tell one.
+// number is 0 where the server does not report one.
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

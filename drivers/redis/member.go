@@ -154,7 +154,7 @@ func (c connection) config(wanted func(name string) bool) (map[string]string, er
 	return config, nil
 }
 
-// settings are those that it reports now. What it does not tell is left out.
+// settings are those that it reports now. What it does not report is left out.
 func (m *member) settings() map[string]string {
 	settings, err := m.config()
 	if err != nil {

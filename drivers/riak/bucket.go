@@ -195,7 +195,7 @@ func (d *db) leaveBucket() error {
 func (d *db) replicas() (int, error) {
 	n, err := strconv.Atoi(d.properties["n_val"])
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("riak at %s tells n_val %q of its bucket", d.nodes[0].endpoint,
+		return 0, fmt.Errorf("riak at %s reports n_val %q of its bucket", d.nodes[0].endpoint,
 			d.properties["n_val"])
 	}
 	return n, nil

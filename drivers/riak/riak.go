@@ -80,7 +80,7 @@ func (Driver) Describe() store.Description {
 		Kind:    store.Server,
 		Durability: []store.DurabilityClaim{
 			{Class: store.D0, How: "any server: its storage backend and that one's sync settings are not " +
-				"told, so that nothing is proved of what a node keeps"},
+				"reported, so that nothing is proved of what a node keeps"},
 			{Class: store.D4, How: "dw and node_confirms of k, 2 or more, in each put: k nodes have given " +
 				"it to their backends before the reply, synced or not; deletes with r, dw and pw of all. Tried at open; " +
 				"needs client lean and Riak 2.9 or newer"},

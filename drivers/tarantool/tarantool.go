@@ -85,7 +85,7 @@ func (Driver) Describe() store.Description {
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "the class is the server's setting: opening is refused where box.cfg.wal_mode does not give it; " +
 			"the server answers a write with the whole record that it stored, and a delete with the one that it removed " +
-			"(vinyl: with nothing, so that a delete of nothing is not told); " +
+			"(vinyl: with nothing, so that a delete of nothing is not reported); " +
 			"a batch is a pipeline of requests, which is not atomic, and has a key once, so that of two writes of it the last is sent; " +
 			"compare-and-swap is an UPDATE in SQL, and a read behind it where no row was changed; " +
 			"the protocol has no read of several keys and no TTL: procedures in Lua, which could do these, " +

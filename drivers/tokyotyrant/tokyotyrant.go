@@ -324,7 +324,7 @@ func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
 	told, err := d.control.stat()
 	if err != nil {
-		return store.Inspection{Stats: stats} // what the server does not tell is left out
+		return store.Inspection{Stats: stats} // what the server does not report is left out
 	}
 	for name, value := range told.numbers() {
 		if strings.HasPrefix(name, "cnt_") || gauges[name] {

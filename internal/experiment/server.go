@@ -220,6 +220,6 @@ type Program struct {
 	Check func(count, replicas int) error // why so many can't be started as one store
 	Find  func(binary string) error       // why it, or the binary that is named, is not on this machine
 
-	// Tell asks it, or the binary that is named, what it is: "valkey", "9.1.2".
-	Tell func(binary string) (product, version string, err error)
+	// Identify asks it, or the binary that is named, what it is: "valkey", "9.1.2".
+	Identify func(binary string) (product, version string, err error)
 }

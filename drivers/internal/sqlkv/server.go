@@ -156,7 +156,7 @@ func (s *Server) ProveWindow(lossMax time.Duration, with string) error {
 }
 
 // Tell asks for settings by a query whose rows are names and values, with %s for the list of names.
-// What the server does not tell is left out.
+// What the server does not report is left out.
 func (s *Server) Tell(query string, names []string) map[string]string {
 	told := map[string]string{"version": s.Version, "driver." + s.placed: s.Place,
 		"driver.operation_timeout": s.Timeout.String(), "driver.client": "database/sql"}

@@ -17,8 +17,8 @@ var noRank = map[facts.ReasonKind]finding.Code{
 
 // ReasonMessage states why a row has no rank.
 func ReasonMessage(r facts.Reason) finding.Message {
-	if r.Told.Code != "" {
-		return r.Told
+	if r.Message.Code != "" {
+		return r.Message
 	}
 	p := finding.NoRankParams{Code: noRank[r.Kind], Why: r.Why, Blocks: r.Blocks, Of: r.Of,
 		Course: string(r.Course), Found: string(r.Found), Share: r.Share}

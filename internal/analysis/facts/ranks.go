@@ -360,11 +360,11 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 	for _, o := range r.latest() {
 		switch o.State {
 		case record.Failed, record.Refused:
-			add(Reason{Kind: ReasonEnded, Cause: o.Trial.Cause, Told: o.Why()})
+			add(Reason{Kind: ReasonEnded, Cause: o.Trial.Cause, Message: o.Why()})
 		case record.Marked:
 			for _, m := range o.Marks {
 				if !m.Machine() {
-					add(Reason{Kind: ReasonMarked, Told: m.Message})
+					add(Reason{Kind: ReasonMarked, Message: m.Message})
 				}
 			}
 		}
@@ -406,7 +406,7 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 		add(Reason{Kind: ReasonCapacity, Found: c.Outcome, Blocks: c.Blocks, Of: c.Of})
 	}
 	for _, m := range taken {
-		add(Reason{Kind: ReasonGrave, Told: m})
+		add(Reason{Kind: ReasonGrave, Message: m})
 	}
 	return reasons
 }

@@ -127,15 +127,15 @@ type Reason struct {
 	Found      capacity.Outcome // of ReasonCapacity
 	// of an operation that is the harness, of ReasonHarness; of operations that had nothing to do,
 	// of ReasonVain
-	Share float64
-	Why   string          // of ReasonLeftOut, in the driver's words
-	Cause finding.Code    // of ReasonEnded, where the trial has one
-	Told  finding.Message // of those that have words already: what the trial says, or the grave finding
+	Share   float64
+	Why     string          // of ReasonLeftOut, in the driver's words
+	Cause   finding.Code    // of ReasonEnded, where the trial has one
+	Message finding.Message // of those that have words already: what the trial says, or the grave finding
 }
 
 // Same reports whether two reasons are one, whatever their figures.
 func (r Reason) Same(other Reason) bool {
-	return r.Kind == other.Kind && r.Told.Code == other.Told.Code
+	return r.Kind == other.Kind && r.Message.Code == other.Message.Code
 }
 
 // ReasonKind is what forbids a rank.

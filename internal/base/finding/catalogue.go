@@ -9,7 +9,7 @@ import (
 // the message's parameters and whose functions are those of render.go: "{{rate .rate}}".
 type Entry struct {
 	// Example has the parameters: its type is that of the code's messages. It is for the golden file,
-	// and for whoever reads the catalogue.
+	// and for readers of the catalogue.
 	Example Parameters
 	// Also are examples of what else its sentence may say.
 	Also     []Parameters
@@ -39,8 +39,8 @@ type Entry struct {
 	Fault Code
 	// Answer says that a finding belongs to the question rather than to the trust in its figures.
 	Answer bool
-	// Told says that the one screen tells such a finding as a part of the answer.
-	Told bool
+	// InAnswer says that the one screen shows such a finding as a part of the answer.
+	InAnswer bool
 }
 
 var entries = map[Code]Entry{}

@@ -38,7 +38,7 @@ var _ = register(
 			`{{else}}The search for the capacity of {{.arm}} in {{.place}} did not end.{{end}}` +
 			`{{if and (ne .blocks .of) (ne .outcome "disagree")}} Seen in {{.blocks}} of {{plural .of "block" ""}}.{{end}}`,
 		Many:   `No capacity is known of {{list .Arms}} in {{list .Places}}: {{list .all_outcome}}.`,
-		Answer: true, Told: true, Remedy: `the table by rate shows where latency rises (report --full)`},
+		Answer: true, InAnswer: true, Remedy: `the table by rate shows where latency rises (report --full)`},
 	Entry{Example: CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms", Stores: []string{"memcached 63.9 k/s (95 % interval 63.1 to 64.8)", "redis 41.2 k/s (40.1 to 42.0)"},
 		Factor: Known(1.55), Low: Known(1.5), High: Known(1.61)},
 		Also: []Parameters{CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms and errors < 0.1%", Stores: []string{"redis 41.2 k/s"}, Breaks: []string{"errors < 0.1% at 52.0 k/s (redis)"}}},

@@ -125,7 +125,7 @@ func (RunIncompleteParams) code() Code { return RunIncomplete }
 var _ = register(
 	Entry{Example: WorkedBeforeParams{At: example, SeenWorkedBeforeParams: SeenWorkedBeforeParams{BeforeS: 1.6,
 		OthersS: 0.02, DuringS: 3.1}}, Severity: Grave,
-		Says: `{{.arm}} worked before its time began in {{.place}}: its worker used {{seconds .before_s}} of CPU time once it was told to prepare, ` +
+		Says: `{{.arm}} worked before its time began in {{.place}}: its worker used {{seconds .before_s}} of CPU time between prepare and run, ` +
 			`{{seconds .others_s}} is usual, {{seconds .during_s}} in the phase.`,
 		Many:   `{{list .Arms}} worked before their time began in {{list .Places}}.`,
 		Remedy: "what a store does between prepare and run is in no rate: let it do its work with the operations"},
@@ -321,7 +321,7 @@ const honestBecause = `{{if has .because}}; {{if eq .because "deletes"}}faster s
 var _ = register(
 	Entry{Example: GroupEffectParams{GroupBeside: GroupBeside{At: example, Group: "insert",
 		Other: "count", Seconds: 4.1},
-		Fell: true, Change: 0.93, Low: 0.91, High: 0.95}, Severity: Warning, Answer: true, Told: true,
+		Fell: true, Change: 0.93, Low: 0.91, High: 0.95}, Severity: Warning, Answer: true, InAnswer: true,
 		Says: `{{.group}} on {{.arm}} {{if .fell}}fell{{else}}rose{{end}} by {{percent .change}} ({{percent .low}} to {{percent .high}}) for the ` +
 			`{{seconds .seconds}} that {{.other}} ran, in {{.place}}.`,
 		Remedy: `{{if .fell}}compare with an index, a smaller operation, or {{.other}} at another time or on a copy of the data{{end}}`},
@@ -636,7 +636,7 @@ func (DurabilityCostParams) code() Code { return DurabilityCost }
 
 // How far an engine that is not called from C is the one that is; "": it is the same library.
 const (
-	BuildOfJar      = "jar"        // of the same source, built by whoever made the jar
+	BuildOfJar      = "jar"        // of the same source, built by the jar's makers
 	BuildTranslated = "translated" // to Go
 )
 

@@ -51,7 +51,7 @@ var _ = register(
 		Says: `{{.arm}} did not find a stored record in {{count .count}} of {{plural .of "operation" ""}} in {{.place}}. This consistency level allows it. The final check finds permanent losses.`,
 		Many: `{{list .Arms}} did not find some stored records in {{list .Places}}. The consistency level allows it. The final check finds permanent losses.`},
 	Entry{Example: InconsistencyParams{Code: FindUpdates, At: At{"store", "shared (D1)"}, Count: 412, Of: 9000,
-		Share: Known(412.0 / 9000), Items: 1236}, Severity: Warning, Answer: true, Told: true,
+		Share: Known(412.0 / 9000), Items: 1236}, Severity: Warning, Answer: true, InAnswer: true,
 		Says:   `{{.arm}} lost {{count .count}} of {{plural .of "acknowledged update" ""}} ({{percent .share}}){{if .items}}, with {{plural .items "item" ""}},{{end}} in {{.place}}: another client had read the same version, and overwrote them.`,
 		Many:   `{{list .Arms}} lost up to {{percent .max_share}} of acknowledged updates{{if .max_items}} (up to {{plural .max_items "item" ""}}){{end}} in {{list .Places}}: another client had read the same version, and overwrote them.`,
 		Remedy: `Read-then-write loses updates wherever clients share records, on any store. Use the store's own step: compare_and_swap.`},

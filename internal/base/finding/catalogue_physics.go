@@ -44,7 +44,7 @@ var _ = register(
 		Says: `{{.operation}} took {{latency .mean_ns}} on average, but {{latency .response_ns}} from its due time`},
 
 	Entry{Example: ClockParams{Code: MarkBeganEarly, ByNS: 1e9}, Fault: FaultClock,
-		Says: `the worker reports a start {{latency .by_ns}} before it was told to run`},
+		Says: `the worker reports a start {{latency .by_ns}} before the run request`},
 	Entry{Example: ClockParams{Code: MarkEndedLate, ByNS: 1e9}, Fault: FaultClock,
 		Says: `the worker reports an end {{latency .by_ns}} after its own reply`},
 

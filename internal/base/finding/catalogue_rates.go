@@ -136,7 +136,7 @@ var _ = register(
 		Many:   `{{list .Arms}} dropped for moments{{if has .all_arm}} in {{list .Places}}{{end}}, at most for {{seconds .max_longest_s}}.`,
 		Remedy: lookAtDrop},
 	Entry{Example: rateExample(RateEndsLow, 117, 120, 0.8), Severity: Warning,
-		Says:   `The series ends low: {{rate .after}} from {{moment .at_s}} on, {{rate .before}} before. Too short to tell a stall from a cliff.`,
+		Says:   `The series ends low: {{rate .after}} from {{moment .at_s}} on, {{rate .before}} before. Too short to distinguish a stall from a cliff.`,
 		Many:   `{{list .Arms}}: the series end low.`,
 		Remedy: "run longer"},
 	Entry{Example: rateExample(RateHalved, 23, 60, 0.9), Severity: Notice,
@@ -150,7 +150,7 @@ var _ = register(
 			RateUnknownParams{Why: Wanders}},
 		Says: `inconclusive: {{if eq .why "few"}}{{plural .samples "sample" "samples"}}, at least {{.needed}} needed` +
 			`{{else if eq .why "empty"}}at least half of the {{.samples}} samples are empty` +
-			`{{else if eq .why "uneven"}}{{rate .first}} in the first {{plural .before "sample" "samples"}} and {{rate .rest}} after them; too few to tell a change from chance` +
+			`{{else if eq .why "uneven"}}{{rate .first}} in the first {{plural .before "sample" "samples"}} and {{rate .rest}} after them; too few to distinguish a change from chance` +
 			`{{else if eq .why "wanders"}}the rate moves like a random walk; levels and slopes mean little` +
 			`{{else if .wide}}{{.samples}} samples, large scatter{{else}}a change between {{percent .low}} and {{percent .high}} fits the {{.samples}} samples{{end}}`,
 		Many: `{{.Count}} series are inconclusive: too few samples, or too noisy for their length.`,

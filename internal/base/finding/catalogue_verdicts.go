@@ -1,7 +1,7 @@
 package finding
 
-// Who is ahead: in a table, and in all tables of which the one screen says it together, which name
-// phases and classes, or places.
+// Which stores lead: in a table, and in several tables of which the one screen says it together, by
+// phases and classes, or by places.
 const (
 	VerdictFastest  Code = "verdict fastest"
 	VerdictGroup    Code = "verdict group" // several lead, and are not told from each other

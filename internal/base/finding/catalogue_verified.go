@@ -8,7 +8,7 @@ var _ = register(
 			`{{if .read_back}}; {{count .read_back}}{{if .of}} of {{count .of}} records sampled (memory has no room for more) and{{end}} read back: {{if .not_judged}}{{count .read_right}} right, {{end}}{{count .lost}} lost` +
 			`{{if .stale}}, {{count .stale}} stale{{end}}{{if .evicted}}, {{count .evicted}} evicted{{if .store_evicted}} ({{count .store_evicted}} by the servers' count){{end}}{{end}}` +
 			`{{if .not_read}}, {{count .not_read}} not read{{end}}` +
-			`{{if .not_judged}}, {{count .not_judged}} not judged (a write or read of them failed, a read may have filled them, or their value tells no version){{end}}{{end}}.{{else}}No value was verified.{{end}}` +
+			`{{if .not_judged}}, {{count .not_judged}} not judged (a write or read of them failed, a read may have filled them, or their value has no version){{end}}{{end}}.{{else}}No value was verified.{{end}}` +
 			`{{if .not_checked}} In {{count .not_checked}} of {{plural .trials "trial" ""}} no write was verified: ` +
 			`data loss would go undetected.{{end}}`,
 		Also: []Parameters{

@@ -36,7 +36,7 @@ func Create(name string) (*os.File, error) {
 	return named(fd), nil
 }
 
-// Again opens a file once more, for whoever closes it before the first one is closed.
+// Again opens a file once more; each of the two is closed by itself.
 func Again(file *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -51,7 +51,7 @@ func named(fd int) *os.File {
 }
 
 // Allocate gives the file its size and all its pages. Without that, a full memory would be a SIGBUS
-// in whoever touches a page first.
+// in the process that touches a page first.
 func Allocate(file *os.File, bytes int64) error {
 	err := linux.Fallocate(int(file.Fd()), 0, 0, bytes)
 	if errors.Is(err, unix.EOPNOTSUPP) { // a file on a disk, in tests
@@ -64,7 +64,7 @@ func Allocate(file *os.File, bytes int64) error {
 }
 
 // AllocateParts gives the file its size, and pages to these parts of it alone: from a byte on, so many.
-// The others are holes, for whoever must not touch them.
+// The others are holes, which must not be touched.
 func AllocateParts(file *os.File, bytes int64, parts ...[2]int64) error {
 	err := file.Truncate(bytes)
 	for _, p := range parts {
@@ -78,7 +78,7 @@ func AllocateParts(file *os.File, bytes int64, parts ...[2]int64) error {
 	return nil
 }
 
-// SealSize keeps the size as it is, for whoever has the file open or mapped.
+// SealSize fixes the size, for every process that has the file open or mapped.
 func SealSize(file *os.File) error { return seal(file, linux.F_SEAL_SHRINK|linux.F_SEAL_GROW) }
 
 // SealAll also keeps the content. It fails while the file is mapped for writing.

@@ -9,7 +9,7 @@ import (
 
 // A phase may be done by processes of other machines. Each of these has a counters file of its own,
 // of the same layout, in which only its own threads count; what they counted is copied into the
-// conductor's file, thread by thread, so that all else reads one file whoever did the work.
+// conductor's file, thread by thread, so that all else reads one file.
 //
 // A copy is a list of the words that are not 0: how many words lie between, and the word, both as
 // uvarints. Words only grow from 0, or are written once, so a word that is absent has not changed.

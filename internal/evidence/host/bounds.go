@@ -53,7 +53,7 @@ func kernelTickSeconds() float64 {
 //   - the readings are not made in one moment. Meanwhile n CPUs go on: n times what each of the two readings took.
 //
 // Busy time that was counted, rather than left over by idle time, is a second view of the same. It
-// is made of whole ticks for whoever they meet, so that work of less than a tick may be counted
+// is made of whole ticks, each counted for the process that runs then, so that work of less than a tick may be counted
 // many times over or never; it can only widen the bounds. Where nohz=off makes idle time such a
 // sample too, work in step with the ticks can evade both views.
 func foreignBounds(earlier, now *machineTime, seconds, kernelTick float64) *Bounds {

@@ -28,7 +28,7 @@ type Series struct {
 
 // Catalogue names each series, in the order in which a reader should see them. A share is 0 to 1. A
 // unit of cores is seconds in a second: two threads that wait all the time are 2 cores. A series
-// that the machine does not tell has no values.
+// that the machine does not report has no values.
 var Catalogue = []Series{
 	{"worker.cpu", "cores", Rate, "CPU that the worker used", "/proc/PID/stat"},
 	{"worker.cpu_system", "cores", Rate, "of that in the kernel", "/proc/PID/stat"},

@@ -67,7 +67,7 @@ func syncCounterOf(r roots, files map[uint64]string) (*SyncCounter, error) {
 }
 
 // writtenBy adds the files that a process has open for writing, but for those that are its standard
-// streams: where these lead, whoever started it decided.
+// streams, which the starter of the server has set.
 func writtenBy(pid int, files map[uint64]string) error {
 	directory := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	names, err := os.ReadDir(directory)

@@ -177,7 +177,7 @@ func quotasOf(r roots, pid int) (map[string]quotaCounts, error) {
 	// The machine's own root has no quota, and in version 2 no such counters; it is known by having
 	// no cgroup.events.
 	if len(quotas) == 0 && exists(filepath.Join(groups[len(groups)-1], "cgroup.events")) {
-		return nil, fmt.Errorf("no cgroup from %s up tells of its quota: the cpu controller was not handed down to it", groups[0])
+		return nil, fmt.Errorf("no cgroup from %s up reports its quota: the cpu controller was not delegated to it", groups[0])
 	}
 	return quotas, nil
 }

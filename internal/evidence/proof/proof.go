@@ -5,7 +5,7 @@
 // running.go completes a question with what runs.
 //
 // A refutation outlives later successes: cuts are drawn, and one that broke a promise counts however
-// many did not. Who has mended the store has another program, version or settings.
+// many did not. A mended store has another program, version or settings.
 package proof
 
 import (

@@ -117,7 +117,7 @@ func writeHeader(directory string, header Header) error {
 }
 
 // isSealed reports whether run.json is as it was written: the digest in it is that of its text without the
-// digest. Whoever adds a field leaves it in the text, so that another version's header holds too.
+// digest. A field of another version is a part of that text, so that its header holds too.
 func (h *Header) isSealed(data []byte) bool {
 	return digestOf(bytes.Replace(data, []byte(`"`+h.Seal+`"`), []byte(`""`), 1)) == h.Seal
 }

@@ -125,7 +125,7 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 	if len(p.Faults) == 0 && (p.Capacity == nil || !p.Capacity.MayFail) {
 		mark(finding.MarkFailed, failed, "error", "timeout")
 	}
-	if p.EndedBy != EndedInterrupted { // whoever stopped it knows why
+	if p.EndedBy != EndedInterrupted { // a stop by the user needs no mark
 		mark(finding.MarkUnfinished, p.Unfinished)
 	}
 	outcomes := p.Unfinished

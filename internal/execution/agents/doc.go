@@ -2,7 +2,7 @@
 // conductor does on one: it makes its threads' traces, starts workers of its own binary, lets them
 // begin at a given moment, and reads their counters. The conductor sees each of these workers as one
 // of its own: [Worker] is asked as conductor.Worker is, and what a remote worker counts is copied into
-// the conductor's counters file, so that all that judges a phase reads one file whoever did the work.
+// the conductor's counters file, so that all that judges a phase reads one file.
 //
 // NATS carries the messages, finds out who is there, and reconnects:
 //

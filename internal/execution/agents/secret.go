@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// Token is what an agent and its conductor share: whoever has it may order load from the agent.
+// Token is what an agent and its conductor share. It gives the right to order load from the agent.
 type Token string
 
 // tokenBytesMin is the least length of a token: it is also guessed at offline, by who sees messages.
@@ -45,7 +45,7 @@ func (t Token) derive(parts ...string) []byte {
 }
 
 // Credential is the token for the NATS server that a conductor starts. It is not the token itself: a
-// client shows it to whoever listens at the address.
+// client shows it to any server at the address.
 func (t Token) Credential() string { return hex.EncodeToString(t.derive("nats")[:16]) }
 
 // The envelope of a message is its MAC, its number and its body. The number goes up with each message

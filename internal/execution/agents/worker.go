@@ -244,7 +244,7 @@ func (w *Worker) History(ctx context.Context, first, count int, into *counters.H
 				return err
 			}
 			if err := into.SetRecords(thread, from, r.Dropped, r.Records); err != nil {
-				return fmt.Errorf("the agent %s told %w", w.Agent.Name, err)
+				return fmt.Errorf("the agent %s reported %w", w.Agent.Name, err)
 			}
 			got := len(r.Records) / recordBytes
 			if all = r.Count; got == 0 && from < all {

@@ -1,5 +1,5 @@
 // Package clients is the worker processes of a trial, on this machine and at agents: started, asked
-// together or one by one, and ended. Who asks them for a phase need not know where they are.
+// together or one by one, and ended. Callers ask them for a phase without knowing where they are.
 package clients
 
 import (

@@ -49,7 +49,7 @@ func (t *tester) onRig() (err error) {
 	defer func() {
 		closeErr := rig.Close()
 		if stopped := t.ctx.Err(); err != nil && stopped != nil {
-			err = stopped // a rig that had to be ended is gone for whoever asks it
+			err = stopped // a rig that had to be ended answers nothing more
 		}
 		err = errors.Join(err, closeErr)
 	}()

@@ -1,4 +1,4 @@
-// Package event is what a run tells while it goes on, to whoever shows it.
+// Package event is what a run reports while it goes on, for views of it.
 package event
 
 import (

@@ -16,7 +16,7 @@ import (
 )
 
 // Clean unmounts what a rig has mounted below its directory. Its process is gone by then, or is about
-// to: whoever waits for one of its disks gets an error.
+// to: a process that waits for one of its disks gets an error.
 func Clean(directory string) error {
 	return errors.Join(detach(filepath.Join(directory, mountPlace), isOnLoop), detach(filepath.Join(directory,
 		disksPlace), isOwnFUSE))

@@ -31,7 +31,7 @@ type through struct {
 }
 
 // StartSlow shows the directory of at [Slow.Point], which is made below the directory at. command is that of
-// the process that calls [Serve]. Who the kernel lets into of is let in there.
+// the process that calls [Serve]. The kernel's permissions of the directory of hold there too.
 func StartSlow(at, of string, command []string) (_ *Slow, err error) {
 	r := &Rig{ended: make(chan struct{}), stderr: &printed{}}
 	if r.place, err = owned.NewDirectory(at, "slow-disk"); err != nil {

@@ -17,7 +17,7 @@ func (p *phase) fidelity(r *record.Phase) *recording.Fidelity {
 		return nil
 	}
 	f := &recording.Fidelity{
-		Recorded: replay.Summary.Requests * replay.Loops, Left: replay.Summary.Told.Left, OneIn: replay.OneIn,
+		Recorded: replay.Summary.Requests * replay.Loops, Left: replay.Summary.Parsed.Left, OneIn: replay.OneIn,
 		Keys:   replay.Summary.Keys,
 		Closed: replay.Closed, KeyBytesRecorded: p.trace.recorded.KeyBytes(),
 	}

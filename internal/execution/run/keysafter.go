@@ -16,7 +16,7 @@ const (
 	keysLastMax = 1 << 16
 )
 
-// keysAfter returns a function that tells how many of the keys of some indexes are those of an index
+// keysAfter returns a function that reports how many of the keys of some indexes are those of an index
 // or come after it, in the bytewise order of keys; where it is more than most, it may tell most
 // instead, and of an index that is none of them it may tell unknown. It returns nil where that would
 // take too long to find out.

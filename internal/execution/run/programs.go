@@ -115,7 +115,7 @@ func (p serverPrograms) identify(ctx context.Context, program server.Program) (i
 	if is.binary, err = program.Find(); err != nil {
 		return is, err
 	}
-	told, err := program.Tell(ctx, is.binary)
+	told, err := program.Identify(ctx, is.binary)
 	if err != nil {
 		return is, err
 	}

@@ -12,11 +12,11 @@ const (
 	unlooked batched = iota
 	keep             // they only update
 	insert           // every member inserts
-	mixed            // counters can't tell how many records they make or remove
+	mixed            // counters can't report how many records they make or remove
 )
 
 // records returns how many records are live at a moment of the phase: those of before, and what was
-// inserted since. It is nil where counters can't tell: where something is deleted or upserted, or
+// inserted since. It is nil where counters can't report: where something is deleted or upserted, or
 // batches do more than one thing.
 func (r *readings) records(now counters.Sample) *uint64 {
 	before := r.holdings.before

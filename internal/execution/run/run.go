@@ -240,7 +240,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
 	}
-	o.cleanAndReport(ctx, LeftKeys{Of: o.Directory, AllowRemote: true}) // whoever resumes has confirmed it
+	o.cleanAndReport(ctx, LeftKeys{Of: o.Directory, AllowRemote: true}) // --resume has confirmed it
 	if err := checkLimits(&before.Experiment, o); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}

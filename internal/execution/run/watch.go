@@ -124,7 +124,7 @@ func (p *phase) meetNoRoom() {
 // mean nothing. Where the worker died or filled the disk before the first sample, it is all that
 // there is.
 func (p *phase) lastSample() error {
-	p.workers.lookLast() // an agent's reply may be here before the phase's end, which its counters tell
+	p.workers.lookLast() // an agent's reply may be here before the phase's end, which its counters report
 	start, end := p.workers.startNS(), p.workers.endNS()
 	if start == 0 || end <= start {
 		return nil

@@ -196,15 +196,15 @@ const versionPatience = 10 * time.Second
 
 var versionText = regexp.MustCompile(`[0-9]+(\.[0-9]+)+[0-9A-Za-z.+~-]*`)
 
-// Told is what a binary prints when it is asked for its version.
-type Told struct {
+// Identity is what a binary prints when it is asked for its version.
+type Identity struct {
 	Product string // that speaks the driver's protocol: "valkey"; the driver's name, if it does not say
 	Version string
 }
 
-// Tell asks a binary for its version. The error says so if it is another program than one that speaks
+// Identify asks a binary for its version. The error says so if it is another program than one that speaks
 // the driver's protocol.
-func (p *Program) Tell(ctx context.Context, binary string) (told Told, err error) {
+func (p *Program) Identify(ctx context.Context, binary string) (told Identity, err error) {
 	arguments := p.VersionArguments
 	if len(arguments) == 0 {
 		arguments = []string{"--version"}

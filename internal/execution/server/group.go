@@ -50,7 +50,7 @@ func StartGroup(ctx context.Context, p Program, r Request) (*Group, error) {
 	if first.Binary, err = p.Find(); err != nil {
 		return nil, err
 	}
-	told, err := p.Tell(ctx, first.Binary)
+	told, err := p.Identify(ctx, first.Binary)
 	if err != nil {
 		return nil, err
 	}

@@ -372,7 +372,7 @@ func (i *Instance) compare() error {
 		case !known:
 			differ = append(differ, fmt.Sprintf("it was asked for %s = %q, and does not tell it", name, asked))
 		case !i.Program.same(name, asked, told):
-			differ = append(differ, fmt.Sprintf("it was asked for %s = %q, and tells %q", name, asked, told))
+			differ = append(differ, fmt.Sprintf("it was asked for %s = %q, and reports %q", name, asked, told))
 		}
 	}
 	if len(differ) > 0 {

@@ -23,13 +23,13 @@ func Startable(programs func(driver string) (Program, bool)) func(driver string)
 				_, err := named.Find()
 				return err
 			},
-			Tell: func(binary string) (product, version string, err error) {
+			Identify: func(binary string) (product, version string, err error) {
 				named := p.By(binary)
 				found, err := named.Find()
 				if err != nil {
 					return "", "", err
 				}
-				told, err := named.Tell(context.Background(), found) // which has a patience of its own
+				told, err := named.Identify(context.Background(), found) // which has a patience of its own
 				return told.Product, told.Version, err
 			},
 		}, known

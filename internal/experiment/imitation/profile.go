@@ -186,7 +186,7 @@ type meter struct {
 func metersOf(sum *recording.Summary) (all []meter) {
 	for _, ms := range burstWidths {
 		width := ms * 1e6
-		if sum.DurationNS >= 10*width && width >= sum.Told.TickNS {
+		if sum.DurationNS >= 10*width && width >= sum.Parsed.TickNS {
 			all = append(all, meter{width: width, intervals: sum.DurationNS / width})
 		}
 	}

@@ -56,8 +56,8 @@ func (r *resolver) cells() *Error {
 	return nil
 }
 
-// uselessAxes refuses a parameter that every case sets anyway: whoever gave it, in the file, in a
-// scale or by --set, would believe that it was used.
+// uselessAxes refuses a parameter that every case sets anyway: a value in the file, in a scale or by
+// --set would have no effect.
 func (r *resolver) uselessAxes() *Error {
 	for _, path := range axisPaths() {
 		inAll := true

@@ -83,8 +83,7 @@ func (f CPUsForm) resolved() *experiment.CPUs {
 	return nil
 }
 
-// refuseCPUs refuses to pin a server where none is started: whoever wrote it believes that it has an
-// effect.
+// refuseCPUs refuses to pin a server where none is started: it would have no effect.
 func refuseCPUs(r *resolver, parts []string, c experiment.Cell) *Error {
 	at := c.CPUs
 	if at == nil {

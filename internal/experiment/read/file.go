@@ -51,7 +51,7 @@ type File struct {
 // StoreFile is an arm of the experiment. A driver's name alone is the short form.
 type StoreFile struct {
 	Driver    string            `yaml:"driver" jsonschema_description:"The driver's name; assay drivers lists them."`
-	Name      string            `yaml:"name" jsonschema_description:"The arm's name. Default: the driver's name, or what the server's program tells to be, where one is named."`
+	Name      string            `yaml:"name" jsonschema_description:"The arm's name. Default: the driver's name, or what the server's program reports to be, where one is named."`
 	Options   map[string]string `yaml:"options" jsonschema_description:"Settings that differ from the driver's defaults."`
 	Server    ServerFile        `yaml:"server" jsonschema_description:"start: Assay starts the server for each trial."`
 	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server that is running already, or the absolute path of its Unix socket. Such a server is only ever loaded if it is named here."`

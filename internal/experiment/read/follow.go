@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// followed returns the fields that follow from the stores. Whoever replaces a preset's stores with
-// a flag means the same question about other stores; what a flag gives itself is left as it is.
+// followed returns the fields that follow from the stores. A flag that replaces a preset's stores asks
+// the same question about other stores; what a flag gives itself does not change.
 func followed(changes []change) map[string]bool {
 	stores, given := false, map[string]bool{}
 	for _, c := range changes {

@@ -153,7 +153,7 @@ func (s *ShareForm) fromNode(n *node, path string) *Error {
 	if n.kind != scalar || !ok || number < smallestMin || number >= 1 {
 		e := n.expected(path, fmt.Sprintf("a share from %g%% to below 100%%, such as 10%%", 100*smallestMin))
 		if ok && number > 0 && number < smallestMin {
-			return e.hint("below %g%% a comparison tells no difference, however many blocks are run", 100*smallestMin)
+			return e.hint("no number of blocks shows a difference below %g%%", 100*smallestMin)
 		}
 		return e
 	}

@@ -26,7 +26,7 @@ func nameByPrograms(arms []startedArm, of func(driver string) (experiment.Progra
 		if _, asked := told[key]; !asked {
 			told[key] = telling{}
 			if program, known := of(a.driver); known {
-				if product, version, err := program.Tell(a.program); err == nil {
+				if product, version, err := program.Identify(a.program); err == nil {
 					told[key] = telling{product, version}
 				}
 			}

@@ -53,7 +53,7 @@ func (f *RecordedTTLForm) fromNode(n *node, path string) *Error {
 type ColumnsOfFile struct {
 	Time     string       `yaml:"time" jsonschema_description:"When the request came."`
 	Op       string       `yaml:"op" jsonschema_description:"What it did: get, set, add, delete … Default: all are reads."`
-	Key      string       `yaml:"key" jsonschema_description:"Its key, or anything that tells keys apart."`
+	Key      string       `yaml:"key" jsonschema_description:"Its key, or anything that differs between keys."`
 	KeyBytes string       `yaml:"key_length" jsonschema_description:"The key's length, where the key in the file is no more than its number."`
 	Size     string       `yaml:"size" jsonschema_description:"The value's length in bytes."`
 	TTL      string       `yaml:"ttl" jsonschema_description:"The value's time to live, in seconds."`
@@ -175,7 +175,7 @@ func (r workResolver) replayed(i int, p PhaseFile) (experiment.Phase, *Error) {
 		return experiment.Phase{}, r.fail(r.in("replay"), "agents make traces of their own, and have no recording: a replay is for this machine's clients")
 	}
 	if len(r.file.Values.Columns) > 0 {
-		return experiment.Phase{}, r.fail(r.in("replay"), "a recording tells lengths of values: records with columns have no place beside it")
+		return experiment.Phase{}, r.fail(r.in("replay"), "a recording has lengths of values: records with columns have no place beside it")
 	}
 	replay := r.replays[i]
 	resolved := experiment.Phase{
@@ -228,11 +228,11 @@ func replayHasNot() []string {
 func (r workResolver) noteReplay(replay *experiment.Replay) {
 	s := &replay.Summary
 	file := filepath.Base(replay.File)
-	for _, left := range s.Told.Left {
+	for _, left := range s.Parsed.Left {
 		r.note("%s: %s left out: %s (the first is line %s)", file, format.Plural(int(left.Count), "line or request", "lines or requests"), left.Why, format.Count(left.First))
 	}
-	if s.Told.Late > 0 {
-		r.note("%s: %s have a time before that of the line above, and are taken to come with it", file, format.Plural(int(s.Told.Late), "request", ""))
+	if s.Parsed.Late > 0 {
+		r.note("%s: %s have a time before that of the line above, and are taken to come with it", file, format.Plural(int(s.Parsed.Late), "request", ""))
 	}
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(s.Operations)) {

@@ -278,8 +278,7 @@ func (r whole) size() *Error {
 	return nil
 }
 
-// quotaWay refuses a way to keep a disk quota where there is none: whoever wrote it believes that
-// it has an effect.
+// quotaWay refuses a way to keep a disk quota where there is none: it would have no effect.
 func (r whole) quotaWay() *Error {
 	if r.e.DiskQuotaBy == experiment.QuotaByMount && !slices.ContainsFunc(r.e.Cells,
 		func(c experiment.Cell) bool { return c.DiskQuota > 0 }) {

@@ -43,7 +43,7 @@ var ycsbKeys = map[string]string{
 	"dataintegrity":   "every value that is read is checked anyway (verify: true)",
 	"measurementtype": "all measurements are taken in each run", "histogram.buckets": "histograms are log-linear, 1/128 wide",
 	"measurement.interval":     "response time is counted from the due time wherever the load is open",
-	"measurement.trackjvm":     "what the worker's runtime tells is recorded anyway",
+	"measurement.trackjvm":     "what the worker's runtime reports is recorded anyway",
 	"timeseries.granularity":   "sample: says how often samples are taken",
 	"hdrhistogram.percentiles": "reports have p50, p99, p99.9, the maximum and the worst second",
 	"hdrhistogram.fileoutput":  "assay report exports histograms", "hdrhistogram.output.path": "assay report exports histograms",

@@ -17,8 +17,8 @@ type LeftOut struct {
 	First uint64 `json:"first"` // the first line or record, from 1 on
 }
 
-// Told is what is known of a recording once it was read.
-type Told struct {
+// Parsed is what is known of a recording once it was read.
+type Parsed struct {
 	Format Format    `json:"format"`
 	Lines  uint64    `json:"lines"` // or records
 	Wrong  uint64    `json:"wrong,omitempty"`
@@ -287,9 +287,9 @@ func (r *Reader) ended(err error) error {
 	return fmt.Errorf("the recording %s can't be read beyond %s %d: %w", r.name, what, r.line, err)
 }
 
-// Told says what was read so far.
-func (r *Reader) Told() Told {
-	return Told{Format: r.format, Lines: r.line, Wrong: r.wrong, Left: slices.Clone(r.reasons), Late: r.late,
+// Parsed says what was read so far.
+func (r *Reader) Parsed() Parsed {
+	return Parsed{Format: r.format, Lines: r.line, Wrong: r.wrong, Left: slices.Clone(r.reasons), Late: r.late,
 		TickNS: r.resolution()}
 }
 

@@ -38,10 +38,10 @@ func (s Selection) selects(key uint64) bool { return s.OneIn <= 1 || mix(key)%s.
 // Each calls for the requests of the selection, in batches that are valid until the call returns. Their
 // times count from the selection's begin. Requests of one tick of a recording that has whole
 // milliseconds or seconds alone come evenly within it. It ends with the first error of do.
-func (s Selection) Each(do func([]Request) error) (told Told, err error) {
+func (s Selection) Each(do func([]Request) error) (told Parsed, err error) {
 	r, err := Open(s.File, s.Format, s.Columns)
 	if err != nil {
-		return Told{}, err
+		return Parsed{}, err
 	}
 	defer r.Close()
 	p := producer{Selection: s, reader: r, free: make(chan []Request, batchesAhead), full: make(chan []Request),
@@ -61,7 +61,7 @@ func (s Selection) Each(do func([]Request) error) (told Told, err error) {
 	if err == nil {
 		err = p.err
 	}
-	told = r.Told()
+	told = r.Parsed()
 	if p.large.Count > 0 {
 		told.Left = append(told.Left, p.large)
 	}

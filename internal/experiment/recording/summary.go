@@ -35,7 +35,7 @@ type Summary struct {
 	IntervalNS int64    `json:"interval_ns"`
 	Counts     []uint64 `json:"counts"`
 
-	Told Told `json:"told"`
+	Parsed Parsed `json:"told"`
 }
 
 // KeyLength is a length of keys, and how many keys have it: of those that come before each cut, and not
@@ -144,7 +144,7 @@ func (s Selection) Summarize(stopped func() error, cuts ...uint64) (*Summary, er
 			sum.Operations[Operation(o).String()] = n
 		}
 	}
-	sum.Keys, sum.Told = uint64(keys.Len()), told
+	sum.Keys, sum.Parsed = uint64(keys.Len()), told
 	sum.DurationNS = last + max(told.TickNS, 1)
 	if told.TickNS >= coarseTick { // the last ones are spread within their tick
 		sum.DurationNS = last/told.TickNS*told.TickNS + told.TickNS

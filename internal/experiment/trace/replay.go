@@ -271,7 +271,7 @@ func (g *generator) limitReplay(t *Thread) {
 }
 
 // keyClasses returns the position of the length of each key's value + 1, of those that the recording
-// tells, for their load; 0: it tells none. Each has a size class with each TTL of the load.
+// tells, for their load; 0: it reports none. Each has a size class with each TTL of the load.
 func (g *generator) keyClasses() ([]uint8, *replayed, error) {
 	r := newReplayed(g)
 	if err := r.each(func(*recording.Request, uint32) error { return nil }); err != nil {

@@ -8,15 +8,15 @@ import (
 	"assay/internal/base/format"
 )
 
-// Told is what changed in one arm's phase at one commit.
-type Told struct {
+// Sentence is what changed in one arm's phase at one commit.
+type Sentence struct {
 	Text   string
 	Better bool // the metric that comes first changed for the better
 }
 
-// Tell says the changes of some series, one sentence for all metrics of an arm's phase that changed
+// Sentences says the changes of some series, one sentence for all metrics of an arm's phase that changed
 // at the same commit.
-func Tell(g *Group, series []Series) (list []Told) {
+func Sentences(g *Group, series []Series) (list []Sentence) {
 	type place struct {
 		class, cell, phase, arm string
 		at                      int
@@ -30,7 +30,7 @@ func Tell(g *Group, series []Series) (list []Told) {
 			n, known := at[p]
 			if !known {
 				n = len(list)
-				at[p], list = n, append(list, Told{Better: s.Better(c)})
+				at[p], list = n, append(list, Sentence{Better: s.Better(c)})
 				params = append(params, finding.ChangedParams{Arm: s.Arm, Phase: s.Phase, Class: s.Class, Cell: s.Cell,
 					Last: Short(g.Points[c.Last].Code), At: Short(g.Points[c.At].Code), Assay: c.Assay})
 			}

@@ -277,7 +277,7 @@ type note struct {
 // notesArmsMax is how many arms a note names.
 const notesArmsMax = 12
 
-// Who names a note's arms.
+// Who returns the names of a note's arms.
 func (n note) Who() string { return format.ListMax(n.Arms, notesArmsMax) }
 
 // notes gathers notes: the same text stands once, with all arms that it holds for.

@@ -103,7 +103,7 @@ type groupView struct {
 	*archive.Group
 	Span    string
 	Tables  []tableView
-	Changes []archive.Told
+	Changes []archive.Sentence
 }
 
 // tableView has the stores of one phase, the best first.
@@ -140,7 +140,8 @@ func index(w io.Writer, groups []archive.Group) error {
 		if len(g.Runs) == 0 {
 			continue
 		}
-		view := groupView{Group: g, Span: archive.SpanText(g), Tables: tablesOf(g), Changes: archive.Tell(g, g.Series)}
+		view := groupView{Group: g, Span: archive.SpanText(g), Tables: tablesOf(g),
+			Changes: archive.Sentences(g, g.Series)}
 		for _, s := range g.Series {
 			v.Classes, v.Metrics = with(v.Classes, s.Class), with(v.Metrics, s.Metric)
 		}

@@ -273,7 +273,7 @@ func levels(m facts.Moved) string {
 func answeredBy(r *model.Result, all []string) (messages []finding.Message) {
 	for _, g := range r.Groups {
 		switch entry, _ := finding.Lookup(g.Code); {
-		case !entry.Told:
+		case !entry.InAnswer:
 		case entry.Many != "":
 			messages = append(messages, together(r, g, all))
 		default:

@@ -282,7 +282,8 @@ func tableModel(t *facts.Table, plots *plotter, key func(trial string) string) m
 func rowModel(r *facts.Row, key func(trial string) string) model.Row {
 	m := model.Row{Arm: r.Arm, Role: string(r.Role), Ranking: r.Ranking,
 		Reasons: detect.ReasonMessages(r), How: r.How, Marked: r.Marked,
-		Figures: r.Figures, Latencies: latencyModels(r.Latencies), Kinds: kindModels(r.Kinds), Steps: kindModels(r.Steps)}
+		Figures: r.Figures, Latencies: latencyModels(r.Latencies),
+		Kinds: kindModels(r.Kinds), Steps: kindModels(r.Steps)}
 	for _, o := range r.Trials {
 		m.Trials = append(m.Trials, key(o.Planned.ID))
 	}

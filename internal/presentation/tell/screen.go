@@ -387,15 +387,15 @@ func tells(g model.Group, why facts.Reason) bool {
 	case facts.ReasonHarness:
 		return g.Code == finding.HarnessBound
 	case facts.ReasonGrave:
-		return g.Code == why.Told.Code
+		return g.Code == why.Message.Code
 	case facts.ReasonEnded:
 		if why.Cause != "" {
 			return g.Code == finding.TrialFailed || why.Cause == finding.CauseDiskFull &&
 				g.Code == finding.FaultDiskFull
 		}
-		return g.Code == finding.Mark{Message: why.Told}.Fault()
+		return g.Code == finding.Mark{Message: why.Message}.Fault()
 	case facts.ReasonMarked:
-		return g.Code == finding.Mark{Message: why.Told}.Fault()
+		return g.Code == finding.Mark{Message: why.Message}.Fault()
 	}
 	return false
 }

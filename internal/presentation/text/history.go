@@ -39,7 +39,7 @@ func (p *page) group(g *archive.Group, all bool) {
 	p.blank()
 	p.seriesOf(g, shown)
 	p.blank()
-	for _, told := range archive.Tell(g, shown) {
+	for _, told := range archive.Sentences(g, shown) {
 		style := p.bad
 		if told.Better {
 			style = p.best

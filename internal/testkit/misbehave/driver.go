@@ -379,7 +379,7 @@ var behaviours = []behaviour{
 		}
 		return h.honest.get(key)
 	}},
-	{name: "lies-conflict-alone", summary: "says conflict where nobody is in the way", claimsConflicts: true, put: func(h *handle, key, value []byte) error {
+	{name: "lies-conflict-alone", summary: "says conflict where no other write is in the way", claimsConflicts: true, put: func(h *handle, key, value []byte) error {
 		if h.puts.Add(1)%7 == 0 {
 			return store.ErrConflict
 		}

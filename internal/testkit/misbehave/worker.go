@@ -165,7 +165,7 @@ var lies = map[string]lie{
 			head.Late = [counters.LatenessWords]uint64{late}
 		})
 	}},
-	"late-queue": {count: func(c *counters.File) { // its lateness is from the due time, whoever was late
+	"late-queue": {count: func(c *counters.File) { // its lateness counts from the due time, also that of a slow store
 		eachThread(c, func(thread int, head *counters.Thread) {
 			if c.HasResponse() {
 				head.Late, head.LatenessMaxNS = [counters.LatenessWords]uint64{}, 0

@@ -28,7 +28,7 @@ var Program = server.Program{
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		return nil, class == store.D0
 	},
-	Asked: func(*server.Instance) map[string]string { return nil }, // it tells none of its settings
+	Asked: func(*server.Instance) map[string]string { return nil }, // it reports none of its settings
 	Command: func(i *server.Instance) (arguments, environment []string) {
 		return []string{strconv.Itoa(i.Port)}, nil
 	},

@@ -75,7 +75,7 @@ final class Library {
         }
     }
 
-    /** Version 2.6.1 has no working setter of an ErrorHandler: it is put where the client looks for it. */
+    /** Version 2.6.1 has no way to set an ErrorHandler: it is put where the client looks for it. */
     private static Object newClient(String name, boolean tcp, boolean binary, Object handler) throws ReflectiveOperationException {
         try {
             return CLIENT.getConstructor(String.class, boolean.class, boolean.class, ClassLoader.class, ERRORS)

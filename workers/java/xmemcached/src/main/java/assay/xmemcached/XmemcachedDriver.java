@@ -151,7 +151,7 @@ public final class XmemcachedDriver implements Driver {
         }
 
         void await() throws InterruptedException {
-            connections.await(SECONDS, TimeUnit.SECONDS); // which is missing shows in the servers that are there
+            connections.await(SECONDS, TimeUnit.SECONDS); // a missing one shows in the list of servers
             for (Thread thread : Thread.getAllStackTraces().keySet())
                 if (thread instanceof AuthTask)
                     thread.join(TimeUnit.SECONDS.toMillis(SECONDS));
