@@ -114,6 +114,6 @@ func quick(drivers, mixes []string, ends, warmUp, replay string, changes []Chang
 	question += " (" + strings.Join(questions, "; ") + ")?"
 	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\n%sphases:\n"+
 		"  - {name: load, load: true, batch: %s}\n%s",
-		name, yamlText(question, true), strings.Join(stores, ", "), records, quickBatch, strings.Join(phases, ""))
+		yamlText(name, false), yamlText(question, true), strings.Join(stores, ", "), records, quickBatch, strings.Join(phases, ""))
 	return Source{Text: []byte(text), Changes: changes, FromStores: true}, nil
 }
