@@ -2,6 +2,7 @@ package run
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,8 +46,9 @@ phases:
 		if trial.State == record.Failed || len(trial.Phases) != 5 {
 			t.Fatalf("%s: %s %s, %d phases", id, trial.State, trial.Error, len(trial.Phases))
 		}
-		for i, want := range map[int]capacity.Outcome{2: capacity.AtLeast, 3: capacity.Below} {
-			checkSearch(t, id, &trial.Phases[i], run.Experiment.Phases[i].Capacity.Objectives, want)
+		// At a nanosecond the client's own delay may be what breaks it.
+		for i, want := range map[int][]capacity.Outcome{2: {capacity.AtLeast}, 3: {capacity.Below, capacity.Client}} {
+			checkSearch(t, id, &trial.Phases[i], run.Experiment.Phases[i].Capacity.Objectives, want...)
 		}
 		if f := trial.Final; trial.Plan.Role != plan.Ceiling && (f == nil || f.Lost+f.Stale+f.Wrong+f.Unknown > 0 ||
 			f.Right == 0) {
@@ -56,14 +58,14 @@ phases:
 }
 
 // checkSearch holds a phase that searched against its steps.
-func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity.Objective, want capacity.Outcome) {
+func checkSearch(t *testing.T, id string, p *record.Phase, objectives []capacity.Objective, want ...capacity.Outcome) {
 	t.Helper()
 	if p.Capacity == nil || len(p.Capacity.Steps) < 2 || p.Capacity.Steps[0].Kind != capacity.Closed {
 		t.Fatalf("%s, %s: not a search that begins with closed load: %+v", id, p.Name, p.Capacity)
 	}
 	f := p.Capacity.Fitted(objectives)
-	if keepsUp := p.Capacity.Steps[len(p.Capacity.Steps)-1].Never == 0; f.Outcome != want && keepsUp {
-		t.Errorf("%s, %s: %s, expected %s", id, p.Name, f.Outcome, want)
+	if keepsUp := p.Capacity.Steps[len(p.Capacity.Steps)-1].Never == 0; !slices.Contains(want, f.Outcome) && keepsUp {
+		t.Errorf("%s, %s: %s, expected %v", id, p.Name, f.Outcome, want)
 	}
 	var done, judged uint64
 	for _, op := range p.Operations {

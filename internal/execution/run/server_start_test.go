@@ -314,7 +314,7 @@ func TestServerThatDoesNotStartFailsTheTrial(t *testing.T) {
 				a["num_threads"] = "7"
 				return a
 			}
-		}, []string{`asked for num_threads = "7"`, `tells "2"`}},
+		}, []string{`asked for num_threads = "7"`, `reports "2"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
