@@ -153,7 +153,8 @@ func NewSampler(directory string, pids ...int) *Sampler {
 func newSampler(r roots, directory string, pids ...int) *Sampler {
 	s := &Sampler{workers: pids, directory: directory, roots: r, tree: pids, kernelTick: kernelTickSeconds()}
 	s.proc, s.procError = procfs.NewFS(r.proc)
-	s.telemetry = telemetry{roots: r, proc: s.proc, baseline: map[string]point{}, why: map[string]string{}}
+	s.telemetry = telemetry{roots: r, proc: s.proc, baseline: map[string]point{}, why: map[string]string{},
+		since: time.Since}
 	if directory != "" {
 		s.telemetry.device = deviceOf(r, directory)
 	}

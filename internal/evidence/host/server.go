@@ -80,7 +80,7 @@ type ServerUse struct {
 func (s *Sampler) WatchServers(found Servers) {
 	s.servers, s.shared = found, map[int]*sharedMemory{}
 	for _, pid := range found.PIDs {
-		s.shared[pid] = new(sharedMemory)
+		s.shared[pid] = &sharedMemory{since: s.telemetry.since}
 	}
 }
 
@@ -179,8 +179,9 @@ func (s *Sampler) serverUse(now time.Time) (use *ServerUse, cpuSeconds float64, 
 // sizes say it, which are costly to read: see pssCostMax.
 type sharedMemory struct {
 	schedule
-	bytes uint64 // when it was last read
-	why   string // why it can't be read, or not any more
+	since func(time.Time) time.Duration // how long it takes to read
+	bytes uint64                        // when it was last read
+	why   string                        // why it can't be read, or not any more
 }
 
 // of returns the memory of a server's processes, whose resident sizes add up to rss, and why what
@@ -216,7 +217,7 @@ func (m *sharedMemory) read(proc procfs.FS, pids []int) {
 			return
 		}
 		m.bytes += rollup.Pss
-		if cost := time.Since(began); cost > pssCostMax {
+		if cost := m.since(began); cost > pssCostMax {
 			m.why = fmt.Sprintf("reading smaps_rollup took %d ms, in which the server could map no memory, so that it was left out from then on", cost.Milliseconds())
 			return
 		}

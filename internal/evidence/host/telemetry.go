@@ -19,7 +19,8 @@ type telemetry struct {
 	device   device
 	group    *MemoryGroup // nil: no memory limit
 	baseline map[string]point
-	why      map[string]string // series → why it has no values
+	why      map[string]string             // series → why it has no values
+	since    func(time.Time) time.Duration // how long a costly reading takes: time.Since, but for tests
 
 	seconds   schedule // what is cheap, but not for several times a second
 	threads   schedule

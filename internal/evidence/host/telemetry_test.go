@@ -20,12 +20,13 @@ import (
 type machineTree struct {
 	t *testing.T
 	roots
+	takes []time.Duration // one: what a costly reading takes
 }
 
 func newMachine(t *testing.T) machineTree {
 	t.Helper()
 	root := t.TempDir()
-	m := machineTree{t, roots{filepath.Join(root, "proc"), filepath.Join(root, "sys")}}
+	m := machineTree{t, roots{filepath.Join(root, "proc"), filepath.Join(root, "sys")}, make([]time.Duration, 1)}
 	if err := os.MkdirAll(m.sys, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +87,7 @@ func (m machineTree) at(n int) {
 func (m machineTree) sampler() *Sampler {
 	s := newSampler(m.roots, "", 77)
 	s.telemetry.device = device{disk: "vda"}
+	s.telemetry.since = func(time.Time) time.Duration { return m.takes[0] }
 	return s
 }
 

@@ -130,7 +130,7 @@ func (t *telemetry) readPSS(v values, pids []int) {
 	if sum > 0 {
 		v.gauge("worker.pss", float64(sum))
 	}
-	if cost := time.Since(began); cost > pssCostMax {
+	if cost := t.since(began); cost > pssCostMax {
 		v.missing(fmt.Errorf("reading it took %d ms, in which the worker could map no memory, so that it was left out from then on", cost.Milliseconds()), "worker.pss")
 	}
 }
