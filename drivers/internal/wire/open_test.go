@@ -3,11 +3,9 @@
 package wire
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,15 +22,15 @@ func (s *silent) Link() *Connection                            { return &s.Conne
 func (*silent) Ask(int, *store.Request) error                  { return nil }
 func (*silent) Answer(int, []byte) (_ []byte, _ bool, _ error) { return nil, false, nil }
 
-// listenShort listens with a queue of so many connections.
-func listenShort(t *testing.T, queue int) (l net.Listener, port int) {
+// listenShort listens with a queue of so many connections. queued returns how many it has not accepted.
+func listenShort(t *testing.T, queue int) (l net.Listener, queued func() int) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := os.NewFile(uintptr(fd), "listener")
-	defer f.Close()
+	t.Cleanup(func() { _ = f.Close() })
 	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -43,25 +41,14 @@ func listenShort(t *testing.T, queue int) (l net.Listener, port int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return l, l.Addr().(*net.TCPAddr).Port
-}
-
-// queued returns how many connections a listener of this machine has not accepted.
-func queued(t *testing.T, port int) (n int) {
-	t.Helper()
-	text, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		if len(words) > 4 && words[1] == fmt.Sprintf("0100007F:%04X", port) && words[3] == "0A" {
-			if _, err := fmt.Sscanf(words[4], "00000000:%X", &n); err != nil {
-				t.Fatal(err)
-			}
+	return l, func() int {
+		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err != nil {
+			t.Error(err)
+			return queue
 		}
+		return int(info.Unacked) // what it means of a listener
 	}
-	return n
 }
 
 // Many connections are opened through a short listen queue, also where an operation's time would be over
@@ -71,16 +58,16 @@ func queued(t *testing.T, port int) (n int) {
 // Assay: at most 16 wait at a time, each 10 s; none fails
 func TestOpeningFitsAListenQueue(t *testing.T) {
 	const lanes = 300
-	listener, port := listenShort(t, dialsAtOnce)
+	listener, queued := listenShort(t, dialsAtOnce)
 	ended := make(chan int, 1)
 	var served sync.WaitGroup
 	go func() {
 		most := 0
-		for queued(t, port) < dialsAtOnce { // all that are opened at once
+		for queued() < dialsAtOnce { // all that are opened at once
 			time.Sleep(time.Millisecond)
 		}
 		for {
-			most = max(most, queued(t, port))
+			most = max(most, queued())
 			c, err := listener.Accept()
 			if err != nil {
 				break

@@ -322,7 +322,7 @@ var behaviours = []behaviour{
 		}
 	}},
 	{name: "lies-scan-skips", summary: "leaves out one record of each scan, and takes the next", scan: skipOne},
-	{name: "lies-scan-late", summary: "shows inserts to scans 100 ms later", put: rememberNew, scan: scanLate},
+	{name: "lies-scan-late", summary: "shows inserts to scans a thousand operations later", put: rememberNew, scan: scanLate},
 	{name: "lies-batch-last", summary: "drops the last write of each batch", apply: func(h *handle, writes []store.Write) error {
 		return h.honest.apply(writes[:len(writes)-1], false)
 	}},
@@ -457,7 +457,7 @@ var behaviours = []behaviour{
 	{name: SlowSorts, summary: "keeps every promise, and takes its time for queries in an order", finds: findSlowly},
 	{name: "lies-query-sorted", summary: "sorts what it met first", finds: findThenSort},
 	{name: "lies-query-columns", summary: "gives columns in the order of their definition", allColumns: true},
-	{name: "lies-index-late", summary: "finds and counts inserts 100 ms later", put: rememberNew, finds: findLate},
+	{name: "lies-index-late", summary: "finds and counts inserts a thousand operations later", put: rememberNew, finds: findLate},
 	{name: "lies-count-less", summary: "counts one record less where there are several", counted: countOneLess},
 	{name: "lies-count", summary: "estimates how many records match", counted: estimate},
 	{name: "lies-delete-query-more", summary: "deletes a record more than a query finds", deletes: deleteMore},
@@ -689,8 +689,9 @@ func (h expiringHandle) Touch(key []byte, ttl time.Duration) error {
 
 // begin is called before each operation and returns the key that it is done to.
 func (h *handle) begin(key []byte) []byte {
+	number := h.operations.Add(1)
 	if h.each != nil {
-		h.each(h.operations.Add(1))
+		h.each(number)
 	}
 	if h.key != nil {
 		return h.key(key)
