@@ -67,3 +67,34 @@ func TestCPUsOfOlderRuns(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// Two runs have cells of their own: what a field points to is what counts.
+func TestCellsAreTheSameByWhatTheyAre(t *testing.T) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[experiment.Cell]()) {
+		var one, other, none experiment.Cell
+		for _, c := range []*experiment.Cell{&one, &other} {
+			f := reflect.ValueOf(c).Elem().FieldByIndex(field.Index)
+			switch f.Kind() {
+			case reflect.String:
+				f.SetString("a")
+			case reflect.Uint64:
+				f.SetUint(7)
+			case reflect.Float64:
+				f.SetFloat(7)
+			case reflect.Pointer:
+				f.Set(reflect.New(f.Type().Elem()))
+			default:
+				f.SetInt(7)
+			}
+		}
+		if !one.Same(other) || one.Same(none) {
+			t.Errorf("%s: alike %t, not set alike %t", field.Name, one.Same(other), one.Same(none))
+		}
+	}
+	client := func(cpus ...int) experiment.Cell {
+		return experiment.Cell{CPUs: &experiment.CPUs{Client: cpus}}
+	}
+	if !client(0, 1).Same(client(0, 1)) || client(0, 1).Same(client(0, 2)) {
+		t.Error("CPUs are not compared by their numbers")
+	}
+}

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"assay/internal/base/finding"
@@ -153,6 +154,13 @@ type Cell struct {
 	CPUs        *CPUs            `json:"cpus,omitempty"`         // nil: the kernel places client and server
 	MemoryLimit int64            `json:"memory_limit_bytes,omitempty"`
 	DiskQuota   int64            `json:"disk_quota_bytes,omitempty"` // phases that write end when the data directory has reached it
+}
+
+// Same reports whether two cells have the same parameters, those behind a pointer by what they are.
+func (c Cell) Same(other Cell) bool {
+	ours, others := c.CPUs, other.CPUs
+	c.CPUs, other.CPUs = nil, nil
+	return c == other && reflect.DeepEqual(ours, others)
 }
 
 // Renew puts what runs that are older than a field have elsewhere where it stands now.

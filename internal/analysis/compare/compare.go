@@ -253,7 +253,7 @@ func (c *comparer) skip(s Skipped) {
 // alikeIn finds the table of the same parameters and phase.
 func alikeIn(t *facts.Table, tables []*facts.Table) (*facts.Table, bool) {
 	alike := func(o *facts.Table) bool {
-		return o.Parameters == t.Parameters && o.Phase == t.Phase && o.Open == t.Open
+		return o.Parameters.Same(t.Parameters) && o.Phase == t.Phase && o.Open == t.Open
 	}
 	at := slices.IndexFunc(tables, func(o *facts.Table) bool { return alike(o) && o.Class == t.Class })
 	if at < 0 { // an arm is compared with itself, whether its class was checked or not

@@ -122,6 +122,23 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 	}
 }
 
+// Each run has its own cells: CPUs are compared by their numbers.
+func TestCompareRuns_on_the_same_CPUs(t *testing.T) {
+	on := func(run *record.Run, cpus ...int) *record.Run {
+		for i := range run.Experiment.Cells {
+			run.Experiment.Cells[i].CPUs = &experiment.CPUs{Client: cpus}
+		}
+		return run
+	}
+	again := another(9, func(*recordtest.Shape) {})
+	if got := compared(t, on(resulttest.CleanRun(), 0, 1), on(again, 0, 1)); len(got.Rows) == 0 {
+		t.Errorf("the same CPUs: %+v", got)
+	}
+	if got, err := compare.Runs([]*record.Run{on(resulttest.CleanRun(), 0, 1), on(again, 0)}, compare.Options{}); err == nil {
+		t.Errorf("other CPUs: %+v", got)
+	}
+}
+
 func TestCompareRuns_refuses(t *testing.T) {
 	refused := func(change func(*experiment.Experiment)) error {
 		other := resulttest.CleanRun()

@@ -44,7 +44,7 @@ func onlyClassDiffers(weak, strong *facts.Table) bool {
 		return false
 	}
 	a.Durability, a.LossWindow, a.Case = b.Durability, b.LossWindow, b.Case
-	return a == b
+	return a.Same(b)
 }
 
 // costOf compares the stores at two classes, each with itself, and returns by which factor the dearest

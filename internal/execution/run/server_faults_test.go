@@ -2,8 +2,11 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,22 +48,51 @@ type faultyView struct {
 	mu    sync.Mutex
 	phase string
 	hit   bool
+	under bool // fault is under way
+	late  bool // it was when the phase had ended: this machine needs a longer one
 	done  sync.WaitGroup
 }
 
-func (v *faultyView) PhaseStarted(name string) {
+func (v *faultyView) PhaseStarted(name string) { v.enters(name) }
+
+func (v *faultyView) TrialEnded(e event.TrialEnd) {
+	v.enters("")
+	v.View.TrialEnded(e)
+}
+
+func (v *faultyView) enters(phase string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.phase = name
+	v.late = v.late || v.under && phase != v.in
+	v.phase = phase
 }
 
 func (v *faultyView) Tick(event.Tick) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.phase == v.in && !v.hit {
-		v.hit = true
-		v.done.Go(v.fault)
+		v.hit, v.under = true, true
+		v.done.Go(func() {
+			v.fault()
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.under = false
+		})
 	}
+}
+
+// longer are by how much phases are lengthened, one after the other, until what happens in them has an end
+// there, on however busy a machine.
+var longer = []int{1, 5, 25}
+
+var phaseLength = regexp.MustCompile(`for: (\d+)s`)
+
+// lengthened returns an experiment with each phase so many times as long.
+func lengthened(text string, times int) string {
+	return phaseLength.ReplaceAllStringFunc(text, func(length string) string {
+		seconds, _ := strconv.Atoi(phaseLength.FindStringSubmatch(length)[1])
+		return fmt.Sprintf("for: %ds", seconds*times)
+	})
 }
 
 // faulted runs the experiment on the real server while something happens to that, and returns the
@@ -78,16 +110,21 @@ func faultedGroup(t *testing.T, driver string, class store.Durability, count int
 	t.Helper()
 	p, _ := programOf(driver)
 	servertest.SkipSlow(t, p)
-	g := servertest.StartGroup(t, p, class, nil, count)
-	v := &faultyView{View: live.NewPlain(discard{}), in: "steady", fault: func() { fault(g) }}
-	changes = append(changes, "DRIVER", driver, "WORKER", own(), "ENDPOINT", strings.Join(g.Endpoints(), "', '"), "TIMEOUT", timeout, "OPTIONS", "",
-		"CLASS", string(class))
-	text := strings.NewReplacer(changes...).Replace(faultRun)
-	directory := filepath.Join(t.TempDir(), "run")
-	_, err := runTextWith(t.Context(), text, directory, func(o *Options) { o.View = v })
-	v.done.Wait()
-	if err != nil {
-		t.Fatal(err)
+	var directory string
+	for _, times := range longer {
+		g := servertest.StartGroup(t, p, class, nil, count)
+		v := &faultyView{View: live.NewPlain(discard{}), in: "steady", fault: func() { fault(g) }}
+		text := strings.NewReplacer(append(slices.Clone(changes), "DRIVER", driver, "WORKER", own(),
+			"ENDPOINT", strings.Join(g.Endpoints(), "', '"), "TIMEOUT", timeout, "OPTIONS", "", "CLASS", string(class))...).Replace(faultRun)
+		directory = filepath.Join(t.TempDir(), "run")
+		_, err := runTextWith(t.Context(), lengthened(text, times), directory, func(o *Options) { o.View = v })
+		v.done.Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !v.late {
+			break
+		}
 	}
 	trial := trialOf(t, directory, driver)
 	if len(trial.Phases) < 2 || trial.Phases[1].Name != "steady" {
