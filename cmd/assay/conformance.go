@@ -26,7 +26,8 @@ func conformanceCommand() *cobra.Command {
 		Long: `Starts the worker and checks every rule of docs/worker-contract.md on its drivers:
 each check explains the rule that it guards. Without a program, Assay's own worker
 is checked. A server is loaded only if --endpoint names it; the word start instead
-of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
+of HOST:PORT lets Assay start the installed server and stop it afterwards, and
+start=PROGRAM another program of it.`,
 		Example: `  assay conformance --driver bbolt
   assay conformance -- ./my-worker
   assay conformance --driver memcached --endpoint start
@@ -84,7 +85,7 @@ of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 	c.Flags().StringVar(&driver, "driver", "", "check only the driver of this `name` (default: all that need no server)")
 	must(c.RegisterFlagCompletionFunc("driver", completeDriver))
 	c.Flags().StringToStringVar(&options, "option", nil, "set a driver's option: `name=value`")
-	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` or Unix socket of a server that may be loaded and emptied, or start")
+	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` or Unix socket of a server that may be loaded and emptied, or start, or start=PROGRAM")
 	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "load the named servers even where they are not on this machine's loopback")
 	return c
 }

@@ -480,13 +480,17 @@ func (f *runFlags) source(args []string, changes []read.Change) (read.Source, er
 		}
 		return read.Quick(args, f.mixes, f.warmUp, changes, server.Startable(programOf))
 	}
+	ofDrivers := f.replay != "" || f.choice != nil || f.capacity || f.warmUp != "" || len(f.mixes) > 0
+	extension := filepath.Ext(args[0])
+	named := isFile(args[0]) || slices.Contains(presets.Names(), args[0]) || extension == ".yaml" || extension == ".yml"
+	if !named && (ofDrivers || strings.Contains(args[0], "@")) {
+		return read.Source{}, unknownDriver(args[0])
+	}
 	if f.replay != "" {
 		return read.Source{}, fmt.Errorf("--replay is for drivers, and %s is an experiment of its own\n"+
 			"a phase of it replays a recording by replay: %s", args[0], f.replay)
 	}
 	switch {
-	case f.capacity && !isFile(args[0]) && !slices.Contains(presets.Names(), args[0]):
-		return read.Source{}, unknownDriver(args[0])
 	case f.choice != nil:
 		return read.Source{}, fmt.Errorf("assay choose takes drivers, and %s is an experiment\n--workload %s takes what is done from it", args[0], args[0])
 	case f.capacity:

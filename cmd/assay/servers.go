@@ -218,11 +218,17 @@ func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, de
 	target storetest.Target, stop func(), err error,
 ) {
 	nothing := func() {}
+	binary, starts := "", false // of the word start, or start=PROGRAM
+	if len(endpoints) == 1 {
+		if binary, starts = strings.CutPrefix(endpoints[0], "start="); !starts {
+			binary, starts = "", endpoints[0] == "start"
+		}
+	}
 	endpoints = slices.Clone(endpoints)
 	for i, endpoint := range endpoints {
 		endpoints[i] = read.Endpoint(driver, endpoint)
 	}
-	if !slices.Equal(endpoints, []string{"start"}) {
+	if !starts {
 		var remote []string
 		for _, endpoint := range endpoints {
 			if !experiment.IsLoopback(endpoint) {
@@ -243,7 +249,7 @@ func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, de
 	err = os.Chmod(place.Path, 0o711) // the server may run as another user
 	var started *server.Group
 	if err == nil {
-		started, err = server.StartGroup(ctx, program, server.Request{
+		started, err = server.StartGroup(ctx, program.By(binary), server.Request{
 			Directory: place.Path, Log: io.Discard, Class: strongestClaim(described.Drivers[i]),
 			Patience: startPatience,
 		})

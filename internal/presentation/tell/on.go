@@ -49,7 +49,11 @@ func onOf(runs []*record.Run, tables [][]*facts.Table, stores []model.Store) (on
 		if at := slices.IndexFunc(s.Settings, func(f model.Fact) bool { return f.Name == "version" }); at >= 0 && s.Settings[at].Value != "" {
 			version = s.Settings[at].Value
 		}
-		if text := strings.TrimSpace(s.Driver + " " + pseudo.ReplaceAllString(version, "+$1")); version != "" && !slices.Contains(versions, text) {
+		name := s.Driver
+		if s.Program != nil && s.Program.Product != "" {
+			name = s.Program.Product // "valkey", by Redis's protocol
+		}
+		if text := strings.TrimSpace(name + " " + pseudo.ReplaceAllString(version, "+$1")); version != "" && !slices.Contains(versions, text) {
 			versions = append(versions, text)
 		}
 	}
