@@ -134,7 +134,8 @@ func TestCompareRuns_on_the_same_CPUs(t *testing.T) {
 	if got := compared(t, on(resulttest.CleanRun(), 0, 1), on(again, 0, 1)); len(got.Rows) == 0 {
 		t.Errorf("the same CPUs: %+v", got)
 	}
-	if got, err := compare.Runs([]*record.Run{on(resulttest.CleanRun(), 0, 1), on(again, 0)}, compare.Options{}); err == nil {
+	others := []*record.Run{on(resulttest.CleanRun(), 0, 1), on(again, 0)}
+	if got, err := compare.Runs(others, compare.Options{}); err == nil {
 		t.Errorf("other CPUs: %+v", got)
 	}
 }

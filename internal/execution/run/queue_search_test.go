@@ -1,3 +1,5 @@
+//go:build linux
+
 package run
 
 import (
@@ -12,24 +14,27 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"assay/drivers/memory"
 	"assay/internal/evidence/record"
 	"assay/store"
 )
 
 const (
-	queueService = 2 * time.Millisecond  // on average, exponential
-	queueLimit   = 50 * time.Millisecond // of p90
+	queueService = 200 * time.Microsecond // on average, exponential
+	queueLimit   = 10 * time.Millisecond  // of p99
 )
 
-// queueTruth is the rate at which p90 of the queue is its limit: µ − ln(10)/T, exactly.
-var queueTruth = 1/queueService.Seconds() - math.Log(10)/queueLimit.Seconds()
+// queueTruth is the rate at which p99 of the queue is its limit: µ − ln(100)/T, exactly.
+var queueTruth = 1/queueService.Seconds() - math.Log(100)/queueLimit.Seconds()
 
 // queue is a server that serves one request after the other (M/M/1, where they come as independent users do).
 type queue struct{ memory.Driver }
 
 func (queue) Describe() store.Description {
 	return store.Description{Name: "queue", Summary: "serves one request at a time", Licence: "NONE", Kind: store.Memory,
+		Abilities:  store.Abilities{Async: true},
 		Durability: []store.DurabilityClaim{{Class: store.D0, How: "says so"}}}
 }
 
@@ -45,27 +50,68 @@ type queueStore struct {
 	random *rand.Rand
 }
 
-func (s *queueStore) Handle() (store.Handle, error) {
-	h, err := s.Store.Handle()
-	return queueHandle{h, s}, err
-}
-
-type queueHandle struct {
-	store.Handle
-	of *queueStore
-}
-
-func (h queueHandle) Get(key, buf []byte) ([]byte, error) {
-	h.of.mu.Lock()
-	if now := time.Now(); h.of.free.Before(now) {
-		h.of.free = now
+// serve returns when a request that comes now has been served.
+func (s *queueStore) serve() (until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); s.free.Before(now) {
+		s.free = now
 	}
-	h.of.free = h.of.free.Add(time.Duration(float64(queueService) * h.of.random.ExpFloat64()))
-	until := h.of.free
-	h.of.mu.Unlock()
-	time.Sleep(time.Until(until))
-	return h.Handle.Get(key, buf)
+	s.free = s.free.Add(time.Duration(float64(queueService) * s.random.ExpFloat64()))
+	return s.free
 }
+
+// Loop is what the searches use: 250 goroutines that sleep would take the time of others of theirs.
+func (s *queueStore) Loop(int, int) (store.Loop, error) {
+	h, err := s.Store.Handle()
+	return &queueLoop{of: s, handle: h}, err
+}
+
+type queueLoop struct {
+	of      *queueStore
+	handle  store.Handle
+	waiting []queued // in the order in which they end
+	value   []byte
+}
+
+// queued is a read, or a put that has ended.
+type queued struct {
+	lane   int
+	key    []byte
+	until  time.Time
+	failed error
+}
+
+func (l *queueLoop) Submit(lane int, r *store.Request) {
+	if r.Operation != store.OpGet {
+		l.waiting = append(l.waiting, queued{lane: lane, failed: l.handle.Put(r.Key, r.Value)})
+		return
+	}
+	l.waiting = append(l.waiting, queued{lane: lane, key: append([]byte(nil), r.Key...), until: l.of.serve()})
+}
+
+func (l *queueLoop) Reap(wait time.Duration, ended store.Ended) error {
+	if len(l.waiting) > 0 {
+		wait = min(wait, time.Until(l.waiting[0].until))
+	}
+	if wait > 0 {
+		pause := unix.NsecToTimespec(int64(wait))
+		_ = unix.Nanosleep(&pause, nil) // a signal ends it early, which is no harm
+	}
+	for len(l.waiting) > 0 && !l.waiting[0].until.After(time.Now()) {
+		first := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		if first.key == nil {
+			ended(first.lane, nil, first.failed)
+			continue
+		}
+		value, err := l.handle.Get(first.key, l.value)
+		ended(first.lane, value, err)
+	}
+	return nil
+}
+
+func (l *queueLoop) Close() error { return l.handle.Close() }
 
 // Real searches of a store whose capacity is known by arithmetic: minutes, and the machine's load is in them.
 // ASSAY_SEARCHES names how many and a folder to keep them in, as 20,/tmp/searches; assay report tells intervals.
@@ -84,11 +130,12 @@ records: 1000
 durability: D0
 busy_machine: tell
 threads: 256
-blocks: 3
+handles: async
+blocks: 5
 seed: ` + strconv.Itoa(i+1) + `
 phases:
   - {name: load, load: true}
-  - {name: capacity, mix: {read: 1}, capacity: {objective: p90 < 50ms, from: 50, to: 2000, step: 500ms, hold: 1s}}
+  - {name: capacity, mix: {read: 1}, capacity: {objective: p99 < 10ms, from: 500, to: 20000, step: 500ms}}
 `
 			if _, err := runTextWith(t.Context(), text, directory, func(*Options) {}); err != nil {
 				t.Fatal(err)
