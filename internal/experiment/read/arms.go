@@ -251,11 +251,25 @@ func (a *armArgument) fromURL(argument string) error {
 	return nil
 }
 
+// logins are what gives a driver its login where it has no option credentials_env: what to do first, and
+// the option.
+var logins = map[string][2]string{
+	"postgres": {"export PGPASSWORD=PASSWORD", "user=USER"},
+	"mariadb":  {"export MYSQL_PWD=PASSWORD", "user=USER"},
+	"mongodb":  {"export MONGODB_PASSWORD=PASSWORD", "user=USER"},
+	"ferretdb": {"export MONGODB_PASSWORD=PASSWORD", "user=USER"},
+	"nats":     {"write USER:PASSWORD into a file that you alone can read", "password_file=FILE"},
+}
+
 // refuseLogin says that a URL has a login, and how it is given instead.
 func (a *armArgument) refuseLogin(argument, scheme string) error {
+	how, known := logins[a.driver]
+	if !known {
+		how = [2]string{"export ASSAY_LOGIN=USER:PASSWORD", "credentials_env=ASSAY_LOGIN"}
+	}
 	return fmt.Errorf("%s: a login on the command line would stand in process lists and reports\n"+
-		"export ASSAY_LOGIN=USER:PASSWORD, and name it: %s@%s?credentials_env=ASSAY_LOGIN (where the driver takes a login: assay drivers %s)",
-		secret.Masked(argument), strings.TrimSuffix(scheme, "+unix"), a.endpoint, a.driver)
+		"%s, and name it: %s@%s?%s (where the driver takes a login: assay drivers %s)",
+		secret.Masked(argument), how[0], strings.TrimSuffix(scheme, "+unix"), a.endpoint, how[1], a.driver)
 }
 
 // each returns the arms that the argument stands for, one for each combination of values, named after the

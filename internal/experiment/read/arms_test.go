@@ -77,7 +77,7 @@ func TestArgumentsThatAreNoArms(t *testing.T) {
 		"redis@start=":                           "expected the server's program",
 		"mysql@start":                            "Assay can't start mysql",
 		"dragonfly@start":                        "Assay can't start dragonfly",
-		"postgresql://u:hunter2@localhost/bench": "credentials_env=ASSAY_LOGIN",
+		"postgresql://u:hunter2@localhost/bench": "?user=USER",
 		"redis://":                               "no address of a server",
 		"unix:///tmp/x.sock":                     "does not say which store listens there",
 		"unix://u:hunter2@/run/redis.sock":       "credentials_env=ASSAY_LOGIN",

@@ -46,7 +46,7 @@ var synonyms = map[reflect.Type]map[string]string{
 		"password": "stores.NAME.options", "auth": "stores.NAME.options", "user": "stores.NAME.options",
 		"host": "stores.NAME.endpoints: [HOST:PORT]", "port": "stores.NAME.endpoints: [HOST:PORT]",
 		"url": "stores.NAME.endpoints: [HOST:PORT]", "output": "-o DIRECTORY, on the command line",
-		"aa": "baseline: the store that runs twice, as the A/A arm", "null": "no such field: null drivers run by themselves",
+		"aa": "baseline: the store that runs twice, as the A/A arm", "null": "no field for it: null drivers run by themselves",
 	},
 	reflect.TypeFor[PhaseFile](): {
 		"duration": "for", "time": "for", "runtime": "for", "seconds": "for: 10s",
