@@ -33,7 +33,7 @@ var typedCommands = []typed{
 	{"run scylla@127.0.0.1:1", "scylla"}, {"run redis@[::1]:1", "redis"}, {"run Pebble", "pebble"}, {"run bolt", "bbolt"}, {"run bolt pebble", "bbolt|pebble"},
 	{"run redis", "redis"}, {"run mysql", "!mariadb@start"}, {"run redis:7", "!redis@start=/PATH"}, {"run localhost:6379", "redis"},
 	{"run redis@/run/redis.sock", "redis"}, {"run redis@unix:///run/redis.sock", "redis"}, {"run redis+unix:///run/redis.sock", "redis"}, {"run postgres@/var/run/postgresql", "postgres"}, {"run unix:///run/mysqld/mysqld.sock", "mysql"}, {"run unix:///tmp/x.sock", "!DRIVER@unix:///tmp/x.sock"}, {"run etcd@/run/etcd.sock", "!by TCP alone"},
-	{"run mysql@start", "!mariadb@start"}, {"run postgresql://u:pw@127.0.0.1:1/db", "!credentials_env"}, {"run tikv", "-not supported"},
+	{"run mysql@start", "!mariadb@start"}, {"run postgresql://u:pw@127.0.0.1:1/db", "!export PGPASSWORD"}, {"run tikv", "-not supported"},
 	{"run aerospike@localhost:3000", "-not supported"}, {"run dynamodb", "-not supported"}, {"run duckdb", "-not supported"}, {"run pebble:cache_bytes=8MB", "pebble"},
 	{"run pebble:v2", "!linked in"}, {"run ./pebble", "!assay run pebble"}, {"run bbolt,pebble", "bbolt|pebble"}, {"run bbolt vs pebble", "bbolt|pebble"},
 	// How much.
