@@ -289,7 +289,7 @@ func (p page) leadOf() (l lead) {
 		l.Across = max(l.Across, len(of[phase]))
 		l.Panels = append(l.Panels, of[phase]...)
 	}
-	if l.Across == 1 {
+	if len(phases) == 1 || l.Across == 1 {
 		l.Across = min(len(l.Panels), acrossMax)
 	}
 	if len(l.Panels) > 0 {
@@ -316,10 +316,13 @@ func (p page) leadCourse(l *lead, s model.Section, c model.SectionColumn) {
 func (p page) panelOf(s model.Section, column int) panel {
 	c := s.Columns[column]
 	one := panel{Phase: c.Title, Title: s.Title, Table: c.Table}
-	if s.Cell != "" {
-		one.Title += ", " + s.Cell
+	if of := s.Of(); of != "" {
+		one.Title += ", " + of
 	}
 	table := slices.IndexFunc(p.Tables, func(t model.Table) bool { return t.ID == c.Table })
+	if table >= 0 && s.Phase != "" {
+		one.Phase = p.Tables[table].Label
+	}
 	for _, row := range s.Rows {
 		v := row.Cells[column]
 		if v.Value == nil || v.Text != "" {

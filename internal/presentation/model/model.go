@@ -8,6 +8,7 @@
 package model
 
 import (
+	"cmp"
 	"time"
 
 	"assay/internal/analysis/facts"
@@ -142,15 +143,19 @@ type Next struct {
 // Section is one durability class on the one screen.
 type Section struct {
 	Run     string            `json:"run"`
-	Class   string            `json:"class"`   // "D2(1s)"
-	Title   string            `json:"title"`   // "survives a power cut (D3)"
-	Cell    string            `json:"cell"`    // label of the cell that the grid shows; "" where there is one cell
-	Unit    string            `json:"unit"`    // of columns whose titles say none; "": stores did not hold their rate, and the columns are early, late, broke at
-	Columns []SectionColumn   `json:"columns"` // phases where rates were held; otherwise early, late, broke at, with
-	Rows    []SectionRow      `json:"rows"`    // by the column that is sorted, highest first
-	Changes []finding.Message `json:"changes"` // what is different in the other cells of the class
-	Missing []finding.Message `json:"missing"` // stores without a row, one line a reason
+	Class   string            `json:"class"`           // "D2(1s)"
+	Title   string            `json:"title"`           // "survives a power cut (D3)"
+	Cell    string            `json:"cell"`            // label of the cell that the grid shows; "" where there is one cell, or each is a column
+	Phase   string            `json:"phase,omitempty"` // of all columns, where each is a cell
+	Unit    string            `json:"unit"`            // of columns whose titles say none; "": stores did not hold their rate, and the columns are early, late, broke at
+	Columns []SectionColumn   `json:"columns"`         // phases where rates were held, or cells of one; otherwise early, late, broke at, with
+	Rows    []SectionRow      `json:"rows"`            // by the column that is sorted, highest first
+	Changes []finding.Message `json:"changes"`         // what is different in the other cells of the class
+	Missing []finding.Message `json:"missing"`         // stores without a row, one line a reason
 }
+
+// Of is what stands behind the section's title: the cell, or the phase, that all figures are of.
+func (s Section) Of() string { return cmp.Or(s.Cell, s.Phase) }
 
 // SectionColumn is one column of a section's grid.
 type SectionColumn struct {

@@ -311,6 +311,45 @@ func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	}
 }
 
+// Of one phase that was measured along one parameter, each size has a column, with who leads there.
+func TestSummary_shows_each_size_of_an_axis(t *testing.T) {
+	s := resulttest.Clean()
+	s.Classes = []store.Durability{store.D1, store.D3, store.D0}
+	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // elm leads there
+	run := threeSizes(s)
+	measured := 0
+	for i := range run.Experiment.Phases {
+		if p := &run.Experiment.Phases[i]; !p.Load && !p.Unmeasured {
+			measured++
+			p.Unmeasured = measured > 1
+		}
+	}
+	summary := resulttest.ResultOf(t, run).Summary
+	if len(summary.Sections) != 1 || len(summary.Sections[0].Changes) != 0 {
+		t.Fatalf("%+v", summary.Sections)
+	}
+	section := summary.Sections[0]
+	if titles := columnTitles(section); !slices.Equal(titles, []string{"10 records", "1,000,000", "1,000"}) || section.Of() != section.Columns[0].Phase {
+		t.Errorf("columns %q of %q", titles, section.Cell)
+	}
+	var leaders []string
+	for at := range section.Columns {
+		for _, row := range section.Rows {
+			if row.Cells[at].Best {
+				leaders = append(leaders, row.Arm)
+			}
+		}
+	}
+	if !slices.Equal(leaders, []string{"oak", "elm", "oak"}) {
+		t.Errorf("leaders %q", leaders)
+	}
+	// Along two parameters it is one cell with what changes between them.
+	run.Experiment.Cells[1].Threads = 2
+	if sections := resulttest.ResultOf(t, run).Summary.Sections; len(sections) != 1 || len(sections[0].Columns) != 1 {
+		t.Errorf("two parameters: %+v", sections)
+	}
+}
+
 // Cells in which nothing is known to be faster have no leaders that could be others elsewhere.
 func TestSummary_names_no_leaders_of_a_tie(t *testing.T) {
 	s := resulttest.Clean()

@@ -3,6 +3,7 @@ package tell
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
@@ -10,6 +11,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/model"
 )
@@ -29,6 +31,10 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 		}
 		class := tables[:n]
 		tables = tables[n:]
+		if alongAxis(class) {
+			sections, shown.all = append(sections, RateSection(class, class, false)), append(shown.all, class...)
+			continue
+		}
 		cells := cellsShown(run, class)
 		for _, cell := range cells {
 			here := slices.DeleteFunc(slices.Clone(class), func(t *facts.Table) bool { return t.Cell != cell })
@@ -52,6 +58,57 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 		}
 	}
 	return sections, shown
+}
+
+// A screen's columns are the cells of a class where they are so many: both of two have a section each.
+const columnCellsMin, columnCellsMax = 3, 12
+
+// alongAxis reports whether the screen shows a class as stores × cells: one phase whose cells differ in one
+// parameter. Rates that the experiment set, and rates that did not hold, say less than another form does.
+func alongAxis(class []*facts.Table) bool {
+	n := len(measuredCells(class))
+	return n >= columnCellsMin && n <= columnCellsMax && !slices.ContainsFunc(class, func(t *facts.Table) bool {
+		return t.Phase != class[0].Phase || t.Open || breaks(t)
+	}) && len(axesOf(class)) == 1
+}
+
+// axesOf are the parameters, a case among them, in which the cells of a class differ.
+func axesOf(class []*facts.Table) (names []string) {
+	first := class[0].Parameters
+	differs := func(same func(experiment.Cell) bool) bool {
+		return slices.ContainsFunc(class, func(t *facts.Table) bool { return !same(t.Parameters) })
+	}
+	if differs(func(c experiment.Cell) bool { return c.Case == first.Case }) {
+		return []string{"case"}
+	}
+	for _, a := range experiment.Axes() {
+		if a.Path != "durability" && differs(func(c experiment.Cell) bool { return a.Same(c, first) }) {
+			names = append(names, a.Path)
+		}
+	}
+	return names
+}
+
+// cellTitles are the labels of tables without the word that all end in, which the first alone keeps:
+// "1 thread", "2", "4".
+func cellTitles(tables []*facts.Table) (titles []string) {
+	last := func(label string) (before, word string) {
+		at := strings.LastIndexByte(label, ' ')
+		return label[:max(at, 0)], strings.TrimSuffix(label[at+1:], "s")
+	}
+	first, common := last(tables[0].Label)
+	same := first != "" && !slices.ContainsFunc(tables, func(t *facts.Table) bool {
+		before, word := last(t.Label)
+		return before == "" || word != common
+	})
+	for i, t := range tables {
+		title := t.Label
+		if same && i > 0 {
+			title, _ = last(t.Label)
+		}
+		titles = append(titles, title)
+	}
+	return titles
 }
 
 // parted returns the tables that are about where stores break, and those about who is fastest. Without
@@ -226,8 +283,8 @@ func unitOf(tables []*facts.Table) finding.Bare {
 	return unit
 }
 
-// RateSection shows the rates of one cell: stores × phases. class are all tables of the class; alone
-// says that no other cell of it is shown. Rows are sorted by the first phase.
+// RateSection shows the rates of one cell: stores × phases; or of one phase: stores × cells. class are all
+// tables of the class; alone says that no other cell of it is shown. Rows are sorted by the first column.
 func RateSection(here, class []*facts.Table, alone bool) model.Section {
 	s := sectionOf(here[0])
 	unit := unitOf(here)
@@ -242,8 +299,15 @@ func RateSection(here, class []*facts.Table, alone bool) model.Section {
 			}
 		}
 	}
-	for _, t := range here {
+	var cells []string
+	if here[0].Cell != here[len(here)-1].Cell {
+		cells, s.Cell, s.Phase = cellTitles(here), "", here[0].Phase
+	}
+	for i, t := range here {
 		title := t.Phase
+		if cells != nil {
+			title = cells[i]
+		}
 		if of := rateUnitOf(t); of != unit {
 			title += " " + finding.Text(finding.New(of))
 		}

@@ -33,8 +33,8 @@ func Markdown(w io.Writer, r *model.Result) error {
 		if s.Unit != "" {
 			title += ", " + s.Unit
 		}
-		if s.Cell != "" {
-			title += ", " + s.Cell
+		if of := s.Of(); of != "" {
+			title += ", " + of
 		}
 		add("")
 		add("### %s", escape(strings.ToUpper(title[:1])+title[1:]))

@@ -306,8 +306,8 @@ func (p *page) section(s model.Section, b budget, used *drawn) {
 	if s.Unit != "" {
 		rest += ", " + s.Unit
 	}
-	if s.Cell != "" {
-		rest += ", " + s.Cell
+	if of := s.Of(); of != "" {
+		rest += ", " + of
 	}
 	p.wrapped(p.strong.Render(title), p.faint, 2, rest)
 	for _, left := range p.sectionGrid(s, b, used) {
