@@ -104,8 +104,9 @@ func (r *resolver) expand(name string, values [][]value, at []string) *Error {
 		}
 		for _, c := range cells {
 			for _, set := range values[i] {
-				set(&c)
-				next = append(next, c)
+				cell := c // a value that sets one field must not meet what another value set
+				set(&cell)
+				next = append(next, cell)
 			}
 		}
 		cells = next
