@@ -469,8 +469,12 @@ func (t *tuner) do() error {
 		}
 		known := func(score float64) bool { return !math.IsNaN(score) }
 		if !slices.ContainsFunc(scores[usual], known) {
+			directory, why := filepath.Join(t.told.Directory, fmt.Sprintf("round-%d", r.Number)), ""
+			if round, err := record.Open(directory); err == nil { // otherwise the command that is told says so
+				why = whyNoRate(round, usual)
+			}
 			return errors.Join(t.keep(), &exitError{exitTrials, fmt.Errorf("the defaults have no rate in round %d, so that no setting can be "+
-				"held against them\nassay report %s shows why", r.Number, filepath.Join(t.told.Directory, fmt.Sprintf("round-%d", r.Number)))})
+				"held against them%s\nassay report %s shows more", r.Number, why, directory)})
 		}
 	}
 	winner := t.search.Winner()
@@ -479,6 +483,19 @@ func (t *tuner) do() error {
 	}
 	return t.confirm(winner)
 }
+
+// whyNoRate is a line with what the first failed trial of a store says, "" where none is known.
+func whyNoRate(round *record.Run, arm string) string {
+	for _, planned := range round.Plan {
+		if trial := round.Trials[planned.ID]; trial != nil && planned.Arm == arm && trial.Error != "" {
+			return "\n" + format.CleanMax(record.Said(trial.Error), whyBytesMax)
+		}
+	}
+	return ""
+}
+
+// whyBytesMax is how much of a store's error the line has.
+const whyBytesMax = 240
 
 // confirm measures the winner beside the defaults on fresh seeds.
 func (t *tuner) confirm(winner *tuning.Setting) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/internal/experiment/read"
+	"assay/internal/testkit/recordtest"
 	"assay/store"
 )
 
@@ -130,6 +131,19 @@ func TestTune_stopped_keeps_the_rounds_that_were_done(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(made.told.Directory, "tune.json")); err != nil {
 		t.Error(err)
+	}
+	round := recordtest.Run(recordtest.Example())
+	arm := round.Plan[0].Arm
+	if why := whyNoRate(round, arm); why != "" {
+		t.Errorf("where nothing failed: %q", why)
+	}
+	for _, planned := range round.Plan {
+		if trial := round.Trials[planned.ID]; trial != nil {
+			trial.Error = planned.Arm + " has no room."
+		}
+	}
+	if why := whyNoRate(round, arm); why != "\n"+arm+" has no room" {
+		t.Errorf("why: %q", why)
 	}
 }
 
