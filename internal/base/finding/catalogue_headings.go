@@ -10,6 +10,7 @@ var _ = register(
 	Entry{Example: UnitRecords, Says: `records/s`},
 	Entry{Example: UnitBatches, Says: `batches/s`},
 	Entry{Example: UnitRequests, Says: `requests/s`},
+	Entry{Example: UnitLatency, Says: `p99 latency`},
 
 	Entry{Example: HeadingAnswer, Says: `Answer`},
 	Entry{Example: HeadingClear, Says: `Clear`},
@@ -133,13 +134,14 @@ var _ = register(
 	Entry{Example: ColumnAgeOld, Says: `Old`, Unit: `of these`, Short: `old`},
 )
 
-// The units of rates.
+// The units of rates, and what stands in their place where the experiment set the rates.
 const (
 	UnitOps        Bare = "unit ops"
 	UnitOperations Bare = "unit operations"
 	UnitRecords    Bare = "unit records"
 	UnitBatches    Bare = "unit batches"
 	UnitRequests   Bare = "unit requests"
+	UnitLatency    Bare = "unit latency"
 )
 
 // The headings of the parts of a result.

@@ -19,6 +19,9 @@ import (
 // Absent stands where nothing was measured, or where a store can't do what a column is about.
 const Absent = "–"
 
+// AtMost writes a figure that is a bound: "≤ 8.62 ms".
+func AtMost(figure string) string { return "≤ " + figure }
+
 var prefixes = []struct {
 	factor float64
 	sign   string

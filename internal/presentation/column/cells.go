@@ -142,7 +142,7 @@ func plans(l *Line) Cell {
 func latency(l model.Latencies, q float64) Cell {
 	switch atMost := l.AtMostAt(q); {
 	case atMost != nil:
-		return Cell{Text: "≤ " + format.Latency(*atMost)}
+		return Cell{Text: format.AtMost(format.Latency(*atMost))}
 	case slices.Contains(l.Refused, q):
 		return Cell{Text: "refused"}
 	}

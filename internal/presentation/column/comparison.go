@@ -87,7 +87,7 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 		}
 		figure := figureOf(r.Metric, r.Values[last].Value)
 		if r.AtMost {
-			figure = "≤ " + figure
+			figure = format.AtMost(figure)
 		}
 		told.Rows = append(told.Rows, ComparisonRow{Outcome: r.Outcome, Ratio: r.Ratio, Cells: []string{r.Phase + " " + r.Cell, format.CleanMax(r.Arm, 40), r.Metric,
 			old, figure, ratio, interval, finding.Text(r.Why)}})

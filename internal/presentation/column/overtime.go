@@ -114,7 +114,7 @@ func (l *Line) PartName() string {
 	case l.Node != nil:
 		return strconv.Itoa(l.Node.Number)
 	case l.Age != nil:
-		return "≤ " + format.Latency(float64(l.Age.NS))
+		return format.AtMost(format.Latency(float64(l.Age.NS)))
 	case l.Stretch != nil:
 		return stretchName(l.Stretch)
 	case l.Band != nil:

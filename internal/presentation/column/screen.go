@@ -47,7 +47,7 @@ func Parts(r *model.Result, s *model.Section) (parts []Part) {
 	for at := range s.Columns {
 		c := &s.Columns[at]
 		part := Part{Heading: c.Title, Sorted: c.Sorted, Table: c.Table, Left: c.Kind == "with", Figure: true, Interval: c.Kind == "rate"}
-		if c.Kind == "rate" && !strings.HasSuffix(c.Title, "/s") { // whose title names another unit
+		if (c.Kind == "rate" || c.Kind == "latency") && !strings.HasSuffix(c.Title, "/s") { // whose title names another unit
 			part.Unit = s.Unit
 		}
 		shares := sharesLetters(s.Rows, at)
@@ -99,11 +99,13 @@ func screenCell(kind string, c model.SectionCell, shares bool) ScreenCell {
 		cell.Text = format.Absent
 	case kind == "ratio":
 		cell.Cell = figure(c.Value, format.Factor)
+	case kind == "latency":
+		cell.Cell = figure(c.Value, format.Latency)
 	default:
 		cell.Cell = estimate(&model.Estimate{Value: *c.Value, Low: c.Low, High: c.High})
 	}
 	switch {
-	case kind != "rate" || c.Value == nil:
+	case kind != "rate" && kind != "latency" || c.Value == nil:
 	case c.Unsteady:
 		cell.Sign = "~"
 	case !c.Ranked:

@@ -159,7 +159,7 @@ func (s Section) Of() string { return cmp.Or(s.Cell, s.Phase) }
 
 // SectionColumn is one column of a section's grid.
 type SectionColumn struct {
-	Kind  string `json:"kind"`            // rate, early, late, broke, with, ratio
+	Kind  string `json:"kind"`            // rate, latency (p99), early, late, broke, with, ratio
 	Phase string `json:"phase,omitempty"` // of a rate
 	Title string `json:"title"`
 	Table string `json:"table,omitempty"` // the Table that it is of
@@ -175,7 +175,7 @@ type SectionRow struct {
 
 // SectionCell is one figure of a section's grid.
 type SectionCell struct {
-	Value    *float64 `json:"value"`             // of a rate: operations a second; of broke: records; nil: none
+	Value    *float64 `json:"value"`             // of a rate: operations a second; of a latency: ns; of broke: records; nil: none
 	Low      *float64 `json:"low,omitempty"`     // ends of the interval
 	High     *float64 `json:"high,omitempty"`    //
 	Letters  string   `json:"letters,omitempty"` // cells of a column that share a letter are not significantly different

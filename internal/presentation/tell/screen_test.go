@@ -343,6 +343,21 @@ func TestSummary_shows_each_size_of_an_axis(t *testing.T) {
 	if !slices.Equal(leaders, []string{"oak", "elm", "oak"}) {
 		t.Errorf("leaders %q", leaders)
 	}
+	// At rates that the experiment set, it is p99, the shortest first.
+	for i := range run.Experiment.Phases {
+		if p := &run.Experiment.Phases[i]; !p.Load && !p.Unmeasured {
+			p.Rate = 1000
+		}
+	}
+	section = resulttest.ResultOf(t, run).Summary.Sections[0]
+	if section.Unit != "p99 latency" || section.Columns[2].Kind != "latency" || len(section.Rows) < 2 {
+		t.Fatalf("%+v", section)
+	}
+	for i, row := range section.Rows {
+		if v := row.Cells[0].Value; v == nil || *v <= 0 || *v > 1e9 || i > 0 && *v < *section.Rows[i-1].Cells[0].Value {
+			t.Errorf("row %d: %+v", i, row.Cells[0])
+		}
+	}
 	// Along two parameters it is one cell with what changes between them.
 	run.Experiment.Cells[1].Threads = 2
 	if sections := resulttest.ResultOf(t, run).Summary.Sections; len(sections) != 1 || len(sections[0].Columns) != 1 {

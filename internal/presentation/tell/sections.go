@@ -32,7 +32,11 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 		class := tables[:n]
 		tables = tables[n:]
 		if alongAxis(class) {
-			sections, shown.all = append(sections, RateSection(class, class, false)), append(shown.all, class...)
+			section := RateSection(class, class, false)
+			if class[0].Open {
+				inLatency(&section, class)
+			}
+			sections, shown.all = append(sections, section), append(shown.all, class...)
 			continue
 		}
 		cells := cellsShown(run, class)
@@ -64,12 +68,39 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 const columnCellsMin, columnCellsMax = 3, 12
 
 // alongAxis reports whether the screen shows a class as stores × cells: one phase whose cells differ in one
-// parameter. Rates that the experiment set, and rates that did not hold, say less than another form does.
+// parameter. Rates that did not hold say less than another form does.
 func alongAxis(class []*facts.Table) bool {
 	n := len(measuredCells(class))
 	return n >= columnCellsMin && n <= columnCellsMax && !slices.ContainsFunc(class, func(t *facts.Table) bool {
-		return t.Phase != class[0].Phase || t.Open || breaks(t)
+		return t.Phase != class[0].Phase || t.Open != class[0].Open || breaks(t)
 	}) && len(axesOf(class)) == 1
+}
+
+// inLatency puts p99 in place of rates that the experiment set, in the order of the first column: a store
+// without one there comes last.
+func inLatency(s *model.Section, tables []*facts.Table) {
+	const quantile = 0.99
+	s.Unit = finding.Text(finding.New(finding.UnitLatency))
+	for at, t := range tables {
+		s.Columns[at].Kind, s.Columns[at].Sorted = "latency", false
+		for i := range s.Rows {
+			cell, row := &s.Rows[i].Cells[at], t.Row(plan.Measured, s.Rows[i].Arm)
+			if cell.Value == nil {
+				continue
+			}
+			*cell = model.SectionCell{Value: row.At(quantile), Ranked: cell.Ranked, Unsteady: cell.Unsteady}
+			switch most := row.AtMostAt(quantile); {
+			case most != nil:
+				cell.Value, cell.Text = nil, format.AtMost(format.Latency(*most))
+			case slices.Contains(row.Refused, quantile):
+				cell.Value, cell.Text = nil, finding.Text(finding.New(finding.NoFigureParams{}))
+			}
+		}
+	}
+	slices.SortStableFunc(s.Rows, func(a, b model.SectionRow) int {
+		return cmp.Or(facts.Earlier(a.Cells[0].Value != nil, b.Cells[0].Value != nil),
+			cmp.Compare(valueOr0(a.Cells[0].Value), valueOr0(b.Cells[0].Value)))
+	})
 }
 
 // axesOf are the parameters, a case among them, in which the cells of a class differ.

@@ -364,7 +364,7 @@ func hideIntervals(parts []column.Part) {
 // sectionGrid draws the grid of a section and returns what it leaves out.
 func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []string) {
 	more := len(s.Rows)
-	s.Rows = leading(s.Rows, b.rows)
+	s.Rows = leading(s, b.rows)
 	if more -= len(s.Rows); len(s.Rows) == 0 {
 		return nil
 	}
@@ -433,18 +433,21 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 }
 
 // leading keeps so many rows: those that are first at anything, and of the others the first.
-func leading(rows []model.SectionRow, most int) (kept []model.SectionRow) {
-	highest := map[int]float64{} // by column
-	for _, row := range rows {
-		for i, c := range row.Cells {
-			if c.Value != nil {
-				highest[i] = max(highest[i], *c.Value)
+func leading(s model.Section, most int) (kept []model.SectionRow) {
+	rows, leads := s.Rows, map[int]float64{} // the best figure by column
+	for i, column := range s.Columns {
+		for _, row := range rows {
+			v, lead := row.Cells[i].Value, leads[i]
+			switch {
+			case v == nil:
+			case lead == 0, column.Kind == "latency" && *v < lead, column.Kind != "latency" && *v > lead:
+				leads[i] = *v
 			}
 		}
 	}
 	best := func(row model.SectionRow) bool {
 		for i, c := range row.Cells {
-			if c.Best || c.Value != nil && *c.Value == highest[i] {
+			if c.Best || c.Value != nil && *c.Value == leads[i] {
 				return true
 			}
 		}

@@ -199,11 +199,14 @@ func TestFastestStoreIsAmongTheRowsShown(t *testing.T) {
 		{Arm: "c", Cells: []model.SectionCell{value(7), value(3)}}, {Arm: "d", Cells: []model.SectionCell{value(6), value(4)}},
 		{Arm: "first", Cells: []model.SectionCell{{}, value(5)}},
 	}
-	var kept []string
-	for _, row := range leading(rows, 3) {
-		kept = append(kept, row.Arm)
-	}
-	if got := strings.Join(kept, " "); got != "a b first" {
-		t.Errorf("kept %s", got)
+	for kind, want := range map[string]string{"rate": "a b first", "latency": "a b d"} {
+		var kept []string
+		columns := []model.SectionColumn{{Kind: kind}, {Kind: kind}}
+		for _, row := range leading(model.Section{Columns: columns, Rows: rows}, 3) {
+			kept = append(kept, row.Arm)
+		}
+		if got := strings.Join(kept, " "); got != want {
+			t.Errorf("of a %s kept %s, want %s", kind, got, want)
+		}
 	}
 }
