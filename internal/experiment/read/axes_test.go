@@ -2,6 +2,8 @@ package read_test
 
 import (
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -71,4 +73,23 @@ func TestLabelsAreUnique(t *testing.T) {
 			labels[c.Label(e)] = c
 		}
 	})
+}
+
+// Where cases are described, in the schema and in the document, each axis has its name.
+func TestCasesNameEachAxis(t *testing.T) {
+	field, _ := reflect.TypeFor[read.File]().FieldByName("Cases")
+	page, err := os.ReadFile("../../../docs/experiment-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## `cases`\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, a := range experiment.Axes() {
+		if !strings.Contains(field.Tag.Get("jsonschema_description"), a.Path) {
+			t.Errorf("the schema's description of cases lacks %s", a.Path)
+		}
+		if !strings.Contains(section, "`"+a.Path+"`") {
+			t.Errorf("docs/experiment-file.md, cases, lacks %s", a.Path)
+		}
+	}
 }

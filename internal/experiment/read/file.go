@@ -22,7 +22,7 @@ type File struct {
 	MemoryLimit OneOrMany[MemoryLimitForm] `yaml:"memory_limit" jsonschema_description:"Memory of a trial, page cache included: none, or bytes such as 512MiB. Default: none."`
 	DiskQuota   OneOrMany[DiskQuotaForm]   `yaml:"disk_quota" jsonschema_description:"Disk of a trial: none, or bytes such as 2GiB. A phase that writes ends when the data directory has reached it. Default: none."`
 	DiskQuotaBy DiskQuotaByForm            `yaml:"disk_quota_by" jsonschema_description:"stop: the phase ends when the data directory has reached disk_quota. mount: each trial gets a file system of that size, and the store meets a full disk. Default: stop."`
-	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, entry, values.bytes, cpus, memory_limit and disk_quota at once."`
+	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, values.bytes, threads, agents, rate, handles, entry, cpus, memory_limit, disk_quota and durability at once."`
 
 	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
 
