@@ -132,19 +132,6 @@ func TestTune_stopped_keeps_the_rounds_that_were_done(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(made.told.Directory, "tune.json")); err != nil {
 		t.Error(err)
 	}
-	round := recordtest.Run(recordtest.Example())
-	arm := round.Plan[0].Arm
-	if why := whyNoRate(round, arm); why != "" {
-		t.Errorf("where nothing failed: %q", why)
-	}
-	for _, planned := range round.Plan {
-		if trial := round.Trials[planned.ID]; trial != nil {
-			trial.Error = planned.Arm + " has no room."
-		}
-	}
-	if why := whyNoRate(round, arm); why != "\n"+arm+" has no room" {
-		t.Errorf("why: %q", why)
-	}
 }
 
 func TestTune_refuses_what_it_cannot_do(t *testing.T) {
@@ -190,5 +177,18 @@ func TestTune_says_that_the_defaults_failed(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(made.told.Directory, "tune.json")); err != nil {
 		t.Error(err)
+	}
+	round := recordtest.Run(recordtest.Example())
+	arm := round.Plan[0].Arm
+	if why := whyNoRate(round, arm); why != "" {
+		t.Errorf("where nothing failed: %q", why)
+	}
+	for _, planned := range round.Plan {
+		if trial := round.Trials[planned.ID]; trial != nil {
+			trial.Error = planned.Arm + " has no room."
+		}
+	}
+	if why := whyNoRate(round, arm); why != "\n"+arm+" has no room" {
+		t.Errorf("why: %q", why)
 	}
 }
