@@ -59,9 +59,12 @@ var _ = register(
 			ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "nodes", Law: "universal", Largest: 8, Sigma: 0.031, SigmaLow: 0.022, SigmaHigh: 0.04,
 				Peak: 28.4, PeakLow: 25.1, PeakHigh: 32.2, PeakRate: 210_000, Off: 0.021},
 			ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "threads", Law: "amdahl", Largest: 16, Sigma: 0.05, SigmaLow: 0.04, SigmaHigh: 0.06, Off: 0.02},
+			ScalingParams{Arm: "bbolt", Place: "update (D1)", Axis: "threads", Law: "amdahl", Largest: 8, Sigma: 1.03, SigmaLow: 0.88, SigmaHigh: 1.18, Off: 0.045},
+			ScalingParams{Arm: "bbolt", Place: "update (D1)", Axis: "threads", Law: "amdahl", Largest: 8, Sigma: 1.2, SigmaLow: 1.1, SigmaHigh: 1.3, Off: 0.02},
 			ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "threads", Law: "linear", Largest: 16, Off: 0.02}},
 		Says: `{{if eq .law "linear"}}{{.arm}} in {{.place}} grows in proportion to its {{.axis}}, up to {{tenths .largest}}: points are at most {{percent .off}} off.` +
-			`{{else if eq .law "amdahl"}}{{.arm}} in {{.place}} follows Amdahl's law over {{.axis}}. Serial share {{percent .sigma}} ({{percent .sigma_low}} to {{percent .sigma_high}}), points at most {{percent .off}} off.` +
+			`{{else if eq .law "amdahl"}}{{.arm}} in {{.place}} follows Amdahl's law over {{.axis}}. {{if ge .sigma_low 1.0}}All of it is serial, more {{.axis}} slow it down;` +
+			`{{else}}Serial share {{if ge .sigma_high 1.0}}at least {{percent .sigma_low}}{{else}}{{percent .sigma}} ({{percent .sigma_low}} to {{percent .sigma_high}}){{end}},{{end}} points at most {{percent .off}} off.` +
 			`{{else}}{{.arm}} in {{.place}} peaks at {{tenths .peak}} {{.axis}} ({{tenths .peak_low}} to {{tenths .peak_high}}), {{rate .peak_rate}}, by the universal scalability law{{if gt .peak .largest}}, beyond what was tried{{end}}. ` +
 			`Serial share {{percent .sigma}} ({{percent .sigma_low}} to {{percent .sigma_high}}), points at most {{percent .off}} off.{{end}}`},
 	Entry{Example: OptionsParams{Changed: "cache_bytes=64MiB (default 8MiB)"},
