@@ -149,7 +149,7 @@ type Section struct {
 	Phase   string            `json:"phase,omitempty"` // of all columns, where each is a cell
 	Unit    string            `json:"unit"`            // of columns whose titles say none; "": stores did not hold their rate, and the columns are early, late, broke at
 	Columns []SectionColumn   `json:"columns"`         // phases where rates were held, or cells of one; otherwise early, late, broke at, with
-	Rows    []SectionRow      `json:"rows"`            // by the column that is sorted, highest first
+	Rows    []SectionRow      `json:"rows"`            // by the column that is sorted, highest first; latencies by the first, shortest first
 	Changes []finding.Message `json:"changes"`         // what is different in the other cells of the class
 	Missing []finding.Message `json:"missing"`         // stores without a row, one line a reason
 }
