@@ -94,7 +94,7 @@ func TestWritesSurviveAKill(t *testing.T) {
 func TestAnswerThatComesLate(t *testing.T) {
 	i := servertest.Start(t, tarantool.Program, store.D0, nil)
 	c := drivertest.At(t, tarantool.Driver{}.Describe(), i.Endpoint(), store.D0,
-		map[string]string{"operation_timeout": "100ms"}, nil)
+		map[string]string{"operation_timeout": "2s"}, nil)
 	_, h := drivertest.Open(t, tarantool.Driver{}, c)
 	drivertest.GivesUpLate(t, i, h)
 }

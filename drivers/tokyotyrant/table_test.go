@@ -277,7 +277,7 @@ func TestLiesOfASearch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tyrantstandin.Start(t, tyrantstandin.Table)
-			_, h := openTable(t, s.Endpoint, map[string]string{"operation_timeout": "300ms"}, news, nil)
+			_, h := openTable(t, s.Endpoint, map[string]string{"operation_timeout": "2s"}, news, nil)
 			must(t, h.Put([]byte(newsKey(1)), newsRecord(1)))
 			s.SetLie(func(_ string, answer []byte) []byte { return lie(answer) })
 			if n, err := h.(store.Counter).Count(queryBy(1, many), [][]byte{[]byte("0")}); err == nil {

@@ -280,7 +280,7 @@ func TestLies(t *testing.T) {
 				kind := map[string]string{"tokyotyrant": tyrantstandin.Hash, "tokyotyrant-btree": tyrantstandin.Tree,
 					"tokyotyrant-table": tyrantstandin.Table}
 				s := tyrantstandin.Start(t, kind[way.driver.Describe().Name])
-				options := map[string]string{"operation_timeout": "300ms"}
+				options := map[string]string{"operation_timeout": "2s"}
 				for option, value := range way.options {
 					options[option] = value
 				}

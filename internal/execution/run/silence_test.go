@@ -16,7 +16,7 @@ import (
 )
 
 const silentText = `name: silent
-stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {operation_timeout: 500ms}}]
+stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {operation_timeout: 4s}}]
 durability: D0
 threads: 2
 records: 5000
@@ -27,11 +27,11 @@ keys: {format: decimal, digits: 12}
 phases:
   - {name: load, load: true}
   - {name: get, mix: {read: 1}, operations: 500}
-step_timeout: 5s
+step_timeout: 20s
 `
 
 // A server that answers no more, from some request on or each second time, costs a bounded time, and
-// the report says what was not read. 5,000 time-outs of 100 ms would be four minutes on two threads.
+// the report says what was not read. 5,000 time-outs of 4 s would be three hours on two threads.
 //
 // Fault (servers): a server stops answering in a load, the final check, or a phase that goes by
 // operations; or leaves each third request unanswered
