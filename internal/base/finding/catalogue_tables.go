@@ -49,9 +49,10 @@ var _ = register(
 	Entry{Example: EffectParams{From: []string{"handles pool(4)"}, To: []string{"handles per_operation"}},
 		Also: []Parameters{EffectParams{From: []string{"1 thread", "D1"}, To: []string{"8 threads", "D3"}}},
 		Says: `{{if eq (len .to) 1}}{{join .to}} instead of {{join .from}}{{else}}interaction of {{list .to}}{{end}}`},
-	Entry{Example: EffectSummaryParams{From: "handles pool(4)", To: "handles per_operation",
+	Entry{Example: EffectSummaryParams{From: "handles pool(4)", To: []string{"handles per_operation"},
 		Low: Known(0.31), High: Known(0.98), Significant: 7, Of: 12},
-		Says: `{{.to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
+		Also: []Parameters{EffectSummaryParams{From: "1 thread", To: []string{"2", "4 threads"}, Of: 2}},
+		Says: `{{list .to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
 			`{{else}}no significant difference in {{plural .of "case" ""}} (store and phase){{end}}`},
 	Entry{Example: ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "threads", Law: "universal", Largest: 64, Sigma: 0.031, SigmaLow: 0.022, SigmaHigh: 0.04,
 		Peak: 28.4, PeakLow: 25.1, PeakHigh: 32.2, PeakRate: 210_000, Off: 0.021},
@@ -226,7 +227,8 @@ type EffectParams struct{ From, To []string }
 func (EffectParams) code() Code { return "effect" }
 
 type EffectSummaryParams struct {
-	From, To        string
+	From            string
+	To              []string
 	Low, High       *float64
 	Significant, Of int
 }

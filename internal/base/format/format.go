@@ -252,7 +252,8 @@ func Interval(low, high float64) string {
 	if high > 1000 {
 		return "more than " + strconv.FormatFloat(low, 'f', decimals, 64)
 	}
-	return strconv.FormatFloat(low, 'f', decimals, 64) + " to " + strconv.FormatFloat(high, 'f', decimals, 64)
+	return strconv.FormatFloat(low, 'f', decimals, 64) + " to " +
+		strconv.FormatFloat(high, 'f', min(decimals, FactorDecimals(high)), 64)
 }
 
 // Quantile writes a quantile as a percentile: "p50", "p99.9", "max".

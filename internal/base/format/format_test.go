@@ -16,7 +16,7 @@ func TestNumbers(t *testing.T) {
 		{Limit(24 << 20), "24 MiB"}, {Limit(1536 << 10), "1.5 MiB"}, {Limit(2e9), "2 GB"}, {Limit(1 << 20), "1 MiB"},
 		{Percent(0.0425), "4.2 %"}, {Percent(0.56), "56 %"}, {Factor(1.416), "1.42×"}, {Factor(1432), "1,432×"},
 		{Within(100, 98.8, 101.2), "±1.2 %"}, {Within(100, 43, 230), "×÷2.3"}, {Within(1, 0.001, 1000), "wide"},
-		{Interval(1.38, 1.47), "1.38 to 1.47"}, {Seconds(0.5), "500 ms"}, {Seconds(125), "2 min 05 s"}, {Seconds(4800), "1 h 20 min"},
+		{Interval(1.38, 1.47), "1.38 to 1.47"}, {Interval(3.07, 853.9), "3.07 to 854"}, {Seconds(0.5), "500 ms"}, {Seconds(125), "2 min 05 s"}, {Seconds(4800), "1 h 20 min"},
 		{List([]string{"a", "b", "c"}), "a, b and c"}, {ListMax([]string{"a", "b", "c", "d"}, 2), "a, b and 2 more"},
 		{Plural(1, "block", ""), "1 block"}, {Plural(1204, "block", ""), "1,204 blocks"}, {Quantile(0.999), "p99.9"},
 	} {

@@ -2,6 +2,7 @@ package tell
 
 import (
 	"math"
+	"slices"
 
 	"assay/internal/base/finding"
 	"assay/internal/presentation/model"
@@ -11,7 +12,7 @@ import (
 const effectLinesMax = 4
 
 // EffectLines are the changes of level for the one screen, one a line over all arms and phases; none
-// where they are many.
+// where they are many. Levels that are nowhere told from the same one, in as many cases, are one line.
 func EffectLines(effects []model.Effect) (messages []finding.Message) {
 	type change struct{ from, to string }
 	var order []change
@@ -26,9 +27,7 @@ func EffectLines(effects []model.Effect) (messages []finding.Message) {
 		}
 		of[c] = append(of[c], e)
 	}
-	if len(order) > effectLinesMax {
-		return nil
-	}
+	var lines []finding.EffectSummaryParams
 	for _, c := range order {
 		low, high, significant := math.Inf(1), math.Inf(-1), 0
 		for _, e := range of[c] {
@@ -36,10 +35,23 @@ func EffectLines(effects []model.Effect) (messages []finding.Message) {
 				low, high, significant = min(low, e.Ratio.Value), max(high, e.Ratio.Value), significant+1
 			}
 		}
-		p := finding.EffectSummaryParams{From: c.from, To: c.to, Significant: significant, Of: len(of[c])}
+		p := finding.EffectSummaryParams{From: c.from, To: []string{c.to}, Significant: significant, Of: len(of[c])}
 		if significant > 0 {
 			p.Low, p.High = &low, &high
 		}
+		if same := slices.IndexFunc(lines, func(other finding.EffectSummaryParams) bool {
+			return other.From == c.from && other.Significant == 0 && significant == 0 && other.Of == p.Of
+		}); same >= 0 {
+			lines[same].To = append(lines[same].To, c.to)
+			continue
+		}
+		lines = append(lines, p)
+	}
+	if len(lines) > effectLinesMax {
+		return nil
+	}
+	for _, p := range lines {
+		p.To = withOneWord(p.To, len(p.To)-1)
 		messages = append(messages, finding.New(p))
 	}
 	return messages

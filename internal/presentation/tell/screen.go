@@ -185,8 +185,8 @@ func leadsOf(tables []*facts.Table, is func(*facts.Table) bool, leaders func(*fa
 	for _, at := range order {
 		led := ofArms[at[0]][at[1]]
 		var classes []string
-		for _, t := range led {
-			classes = append(classes, classIn(t, tables))
+		for _, cells := range gathered(led) {
+			classes = append(classes, classIn(cells, tables))
 		}
 		key := at[0] + "\x00" + strings.Join(classes, " ")
 		if lines[key] == nil {
@@ -198,14 +198,15 @@ func leadsOf(tables []*facts.Table, is func(*facts.Table) bool, leaders func(*fa
 	return leads
 }
 
-// classIn names a table's class, with its cell where the screen has several of the class.
-func classIn(t *facts.Table, shown []*facts.Table) string {
+// classIn names the class of tables that differ in their cells, and the cells where the screen has several of
+// the class.
+func classIn(cells, shown []*facts.Table) string {
 	if slices.ContainsFunc(shown, func(other *facts.Table) bool {
-		return other.Class == t.Class && other.Cell != t.Cell
+		return other.Class == cells[0].Class && other.Cell != cells[0].Cell
 	}) {
-		return t.Class + " " + t.Label
+		return cells[0].Class + " " + cellsOf(cells)
 	}
-	return t.Class
+	return cells[0].Class
 }
 
 func (l *ahead) add(phase string, tables []*facts.Table) {
@@ -326,7 +327,7 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 	}
 	add := func(p finding.VerdictParams) { messages = append(messages, finding.New(p)) }
 	undecided := finding.VerdictParams{Code: finding.VerdictTied, Tables: len(tied), Of: compared,
-		Places:     placesOf(tied),
+		Places:     placesTogether(tied),
 		Detectable: detectable, Blocks: power}
 	switch {
 	case len(tied) == 0:
@@ -345,11 +346,12 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 		add(finding.VerdictParams{Code: finding.VerdictFew, Tables: few, Blocks: common})
 	}
 	if len(none) > 0 {
-		add(finding.VerdictParams{Code: finding.VerdictNone, Places: placesOf(none), Why: commonReason(none, groups),
-			All: len(none) == len(shown.all) && len(none) > 1})
+		add(finding.VerdictParams{Code: finding.VerdictNone, Places: placesTogether(none),
+			Why: commonReason(none, groups), All: len(none) == len(shown.all) && len(none) > 1})
 	}
 	if len(one) > 0 {
-		add(finding.VerdictParams{Code: finding.VerdictOne, Places: placesOf(one), Why: commonReason(one, groups)})
+		add(finding.VerdictParams{Code: finding.VerdictOne, Places: placesTogether(one),
+			Why: commonReason(one, groups)})
 	}
 	return messages
 }
@@ -405,6 +407,33 @@ func placesOf(tables []*facts.Table) (places []string) {
 		places = append(places, t.Place())
 	}
 	return places
+}
+
+// placesTogether names the tables of a phase and class once: "put (D3; 1, 2 and 4 threads)".
+func placesTogether(tables []*facts.Table) (places []string) {
+	for _, cells := range gathered(tables) {
+		place := cells[0].Place()
+		if len(cells) > 1 {
+			place = fmt.Sprintf("%s (%s; %s)", cells[0].Phase, cells[0].Class, cellsOf(cells))
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
+// gathered are the tables of each phase and class, in the order of the first of each.
+func gathered(tables []*facts.Table) (groups [][]*facts.Table) {
+	for _, t := range tables {
+		at := slices.IndexFunc(groups, func(g []*facts.Table) bool {
+			return g[0].Phase == t.Phase && g[0].Class == t.Class
+		})
+		if at < 0 {
+			groups = append(groups, nil)
+			at = len(groups) - 1
+		}
+		groups[at] = append(groups[at], t)
+	}
+	return groups
 }
 
 const (

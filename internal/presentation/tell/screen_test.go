@@ -266,7 +266,7 @@ func TestSummary_shows_both_levels_of_an_axis(t *testing.T) {
 		t.Errorf("cells %q", cells)
 	}
 	for _, m := range summary.Clear {
-		if text := finding.Text(m); !strings.Contains(text, "(D1 10 records, D1 1,000,000 records)") {
+		if text := finding.Text(m); !strings.Contains(text, "(D1 10 and 1,000,000 records)") {
 			t.Errorf("%s", text)
 		}
 	}

@@ -120,26 +120,42 @@ func axesOf(class []*facts.Table) (names []string) {
 	return names
 }
 
-// cellTitles are the labels of tables without the word that all end in, which the first alone keeps:
-// "1 thread", "2", "4".
-func cellTitles(tables []*facts.Table) (titles []string) {
+// withOneWord are labels of which, where all end in the same word, the one at keeps alone has it: "1 thread",
+// "2", "4".
+func withOneWord(labels []string, keeps int) []string {
 	last := func(label string) (before, word string) {
 		at := strings.LastIndexByte(label, ' ')
 		return label[:max(at, 0)], strings.TrimSuffix(label[at+1:], "s")
 	}
-	first, common := last(tables[0].Label)
-	same := first != "" && !slices.ContainsFunc(tables, func(t *facts.Table) bool {
-		before, word := last(t.Label)
+	_, common := last(labels[0])
+	if slices.ContainsFunc(labels, func(label string) bool {
+		before, word := last(label)
 		return before == "" || word != common
-	})
-	for i, t := range tables {
-		title := t.Label
-		if same && i > 0 {
-			title, _ = last(t.Label)
-		}
-		titles = append(titles, title)
+	}) {
+		return labels
 	}
-	return titles
+	shorter := slices.Clone(labels)
+	for i, label := range labels {
+		if i != keeps {
+			shorter[i], _ = last(label)
+		}
+	}
+	return shorter
+}
+
+// labelsMost are how many cells of one place are named.
+const labelsMost = 4
+
+// cellsOf names the cells of tables: "1, 2 and 4 threads".
+func cellsOf(tables []*facts.Table) string {
+	return format.ListMax(withOneWord(labelsOf(tables), min(len(tables), labelsMost)-1), labelsMost)
+}
+
+func labelsOf(tables []*facts.Table) (labels []string) {
+	for _, t := range tables {
+		labels = append(labels, t.Label)
+	}
+	return labels
 }
 
 // parted returns the tables that are about where stores break, and those about who is fastest. Without
@@ -332,7 +348,7 @@ func RateSection(here, class []*facts.Table, alone bool) model.Section {
 	}
 	var cells []string
 	if here[0].Cell != here[len(here)-1].Cell {
-		cells, s.Cell, s.Phase = cellTitles(here), "", here[0].Phase
+		cells, s.Cell, s.Phase = withOneWord(labelsOf(here), 0), "", here[0].Phase
 	}
 	for i, t := range here {
 		title := t.Phase

@@ -54,7 +54,7 @@ func TestComparisonOfTwoStoresShowsBothSides(t *testing.T) {
 			Values: []model.Estimate{{Value: 43100}, {Value: 260e3}},
 			Ratio:  &model.Ratio{Estimate: model.Estimate{Value: 6.04, Low: &low, High: &high}}}}}
 	told := column.Compared(c, false)
-	for width, parts := range map[int][]string{80: {"43.1 k/s", "260 k/s", "2.36 to 15.46"}, 60: {"43.1 k/s", "6.04×", "Not shown at this width: goleveldb."}} {
+	for width, parts := range map[int][]string{80: {"43.1 k/s", "260 k/s", "2.36 to 15.5"}, 60: {"43.1 k/s", "6.04×", "Not shown at this width: goleveldb."}} {
 		var out bytes.Buffer
 		if err := Comparison(&out, &told, Options{Width: width}); err != nil {
 			t.Fatal(err)
