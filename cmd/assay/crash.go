@@ -45,7 +45,7 @@ type crashFlags struct {
 	records, operations  uint64
 	values, durabilities string
 	sets                 []string
-	quiet                bool
+	plain, quiet         bool
 }
 
 const (
@@ -161,6 +161,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().BoolVar(&f.keepNone, "no-proof", false, "do not keep the result as a proof")
 	must(c.MarkFlagDirname("replay"))
 	c.Flags().StringVar(&f.format, "format", f.format, "`text`, json, csv, or html: a page that draws the rate against the loss")
+	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	c.Flags().SortFlags = false
 	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill), string(crash.Power)}, cobra.ShellCompDirectiveNoFileComp)))
@@ -261,7 +262,7 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	for _, left := range run.CleanLeft(c.Context(), run.LeftKeys{}).Failed {
 		fmt.Fprintln(os.Stderr, "assay:", left)
 	}
-	progress := newCutProgress(os.Stderr, f.quiet)
+	progress := newCutProgress(os.Stderr, f.plain, f.quiet)
 	ctx, stop := interruptible("the cuts so far are shown", progress.message)
 	defer stop()
 	report, err := f.cutAll(ctx, targets, progress)
@@ -370,13 +371,13 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 
 // proveFirst cuts the stores of an experiment off before they are measured, so that the run can cite what
 // that shows. It fails for nothing but its own faults: where no cut can be made, classes stay claims.
-func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
+func proveFirst(e *experiment.Experiment, data string, plain, quiet bool) error {
 	f := newCrashFlags()
 	f.kind, f.cuts, f.data, f.seed, f.mountOptions = e.Crash.Kind, e.Crash.Cuts, data, e.Seed, e.Crash.MountOptions
 	if len(e.Crash.FileSystems) > 0 {
 		f.fileSystems = e.Crash.FileSystems
 	}
-	progress := newCutProgress(os.Stderr, quiet)
+	progress := newCutProgress(os.Stderr, plain, quiet)
 	ctx, stop := interruptible("nothing was measured", progress.message)
 	defer stop()
 	report, err := f.cutAll(ctx, f.targetsOf(e, false), progress)
@@ -630,11 +631,11 @@ type cutProgress struct {
 	terminal bool
 }
 
-func newCutProgress(file *os.File, quiet bool) *cutProgress {
+func newCutProgress(file *os.File, plain, quiet bool) *cutProgress {
 	if quiet {
 		return &cutProgress{w: io.Discard}
 	}
-	return &cutProgress{w: file, terminal: live.TakesEscapes(file)}
+	return &cutProgress{w: file, terminal: !plain && live.TakesEscapes(file)}
 }
 
 const clearLine = "\r\033[K"

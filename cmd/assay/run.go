@@ -381,7 +381,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	}
 	f.warnOfNeed(loaded.Experiment, f.out)
 	if loaded.Experiment.Crash != nil {
-		if err := proveFirst(loaded.Experiment, f.data, f.quiet); err != nil {
+		if err := proveFirst(loaded.Experiment, f.data, f.plain, f.quiet); err != nil {
 			return err
 		}
 	}
