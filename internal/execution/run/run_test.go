@@ -281,6 +281,12 @@ func codes(trial *record.Trial) []string {
 	return all
 }
 
+// sound reports whether a trial ended without a mark of its own: that of a machine which other tests keep busy is
+// none.
+func sound(trial *record.Trial) bool {
+	return trial.State == record.OK || trial.State == record.Marked && len(codes(trial)) == 0
+}
+
 // hasMark says whether a trial has a mark with some parameters, as JSON has them.
 func hasMark(trial *record.Trial, code finding.Code, params finding.Params) bool {
 	return slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool {
@@ -362,7 +368,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 			trial := trialOf(t, directory, c.name)
 			holdForm(t, strings.TrimSuffix(c.name+"-"+kind, "-."), directory, trial)
 			marks := codes(trial)
-			if state := trial.State; state != c.state && !(c.state == record.OK && len(marks) == 0) {
+			if state := trial.State; state != c.state && !(c.state == record.OK && sound(trial)) {
 				t.Errorf("state %s, expected %s (error %q, marks %v)", state, c.state, trial.Error, trial.Marks)
 			}
 			if c.mark != "" && !slices.Contains(marks, c.mark) {

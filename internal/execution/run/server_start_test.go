@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,8 +144,7 @@ func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
 	endpoints := map[string]bool{}
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]
-		if trial.State != record.OK && (trial.State != record.Marked || slices.ContainsFunc(trial.Marks,
-			func(m finding.Mark) bool { return !m.Machine() })) {
+		if !sound(trial) {
 			t.Errorf("%s: %s %s %v", planned.ID, trial.State, trial.Error, trial.Marks)
 		}
 		if planned.Arm == experiment.NullDriver {
@@ -218,7 +216,7 @@ func TestSeveralServersMakeOneStore(t *testing.T) {
 	endpoints := map[string]bool{}
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]
-		if trial.State != record.OK {
+		if !sound(trial) {
 			t.Errorf("%s: %s %s %v", planned.ID, trial.State, trial.Error, trial.Marks)
 		}
 		if planned.Arm == experiment.NullDriver {
@@ -288,7 +286,7 @@ func TestClientAndServerArePinned(t *testing.T) {
 	if clientOn.Load() != "0" || serverOn.Load() != last {
 		t.Errorf("the client may use CPU %v, the server %v; expected 0 and %s", clientOn.Load(), serverOn.Load(), last)
 	}
-	if trial := trialOf(t, directory, "memcached"); trial.State != record.OK {
+	if trial := trialOf(t, directory, "memcached"); !sound(trial) {
 		t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
 	}
 	if _, err := runTextWith(context.Background(), anExperiment(misbehave.Honest, own(), "threads: 2", "threads: 2\ncpus: {client: 1023}"),
@@ -365,7 +363,7 @@ func TestServerIsUnderTheMemoryLimitToo(t *testing.T) {
 	if strings.Contains(said, "taking the memory limit away") {
 		t.Errorf("the run said:\n%s", said)
 	}
-	if trial := trialOf(t, directory, "memcached"); trial.State != record.OK {
+	if trial := trialOf(t, directory, "memcached"); !sound(trial) {
 		t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
 	}
 	expectNoServers(t, started, directory)
