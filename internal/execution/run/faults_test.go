@@ -136,12 +136,12 @@ func TestStartThatOutlastsItsPhase(t *testing.T) {
 	}
 }
 
-// faultyTrialInTime runs a faultyTrial of so many milliseconds with faults at so many, and does so 5 and 25 times
-// slower where fewer things than are wanted happened: on a machine that others keep busy, a start takes seconds.
+// faultyTrialInTime runs a faultyTrial of so many milliseconds with faults at so many, and does so slower where
+// fewer things than are wanted happened: on a machine that others keep busy, a start takes seconds.
 func faultyTrialInTime(t *testing.T, p server.Program, wanted, lasts int, faults string,
 	at ...int) (trial *record.Trial, phase *record.Phase, did []string) {
 	t.Helper()
-	for _, slower := range []int{1, 5, 25} {
+	for _, slower := range longer {
 		var times []any
 		for _, ms := range at {
 			times = append(times, fmt.Sprint(slower*ms, "ms"))
