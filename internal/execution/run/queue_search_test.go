@@ -22,10 +22,8 @@ import (
 )
 
 const (
-	// queueService is the mean of an exponential time. It is so long that many searches can run at once:
-	// what a machine that they share adds to a request is little beside it.
-	queueService = time.Millisecond
-	queueLimit   = 50 * time.Millisecond // of p99
+	queueService = 200 * time.Microsecond // on average, exponential
+	queueLimit   = 10 * time.Millisecond  // of p99
 )
 
 // queueTruth is the rate at which p99 of the queue is its limit: µ − ln(100)/T, exactly.
@@ -138,7 +136,7 @@ repeats: 0
 seed: ` + strconv.Itoa(i+1) + `
 phases:
   - {name: load, load: true}
-  - {name: capacity, mix: {read: 1}, capacity: {objective: p99 < 50ms, from: 100, to: 4000, step: 2500ms}}
+  - {name: capacity, mix: {read: 1}, capacity: {objective: p99 < 10ms, from: 500, to: 20000, step: 500ms}}
 `
 			if _, err := runTextWith(t.Context(), text, directory, func(*Options) {}); err != nil {
 				t.Fatal(err)
