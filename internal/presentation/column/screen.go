@@ -46,7 +46,8 @@ type ScreenCell struct {
 func Parts(r *model.Result, s *model.Section) (parts []Part) {
 	for at := range s.Columns {
 		c := &s.Columns[at]
-		part := Part{Heading: c.Title, Sorted: c.Sorted, Table: c.Table, Left: c.Kind == "with", Figure: true, Interval: c.Kind == "rate", Low: c.Kind == "latency"}
+		part := Part{Heading: c.Title, Sorted: c.Sorted, Table: c.Table, Left: c.Kind == "with", Figure: true,
+			Interval: c.Kind == "rate", Low: c.Kind == "latency"}
 		if (c.Kind == "rate" || c.Kind == "latency") && !strings.HasSuffix(c.Title, "/s") { // whose title names another unit
 			part.Unit = s.Unit
 		}

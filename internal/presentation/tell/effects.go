@@ -51,7 +51,7 @@ func EffectLines(effects []model.Effect) (messages []finding.Message) {
 		return nil
 	}
 	for _, p := range lines {
-		p.To = withOneWord(p.To, len(p.To)-1)
+		p.To = inLine(p.To)
 		messages = append(messages, finding.New(p))
 	}
 	return messages

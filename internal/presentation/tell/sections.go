@@ -143,12 +143,22 @@ func withOneWord(labels []string, keeps int) []string {
 	return shorter
 }
 
-// labelsMost are how many cells of one place are named.
+// labelsMost are how many labels are named in a line.
 const labelsMost = 4
+
+// inLine are labels for a line that names as many as [format.ListMax] does: the last one that it names keeps the
+// word that all end in.
+func inLine(labels []string) []string {
+	last := len(labels) - 1
+	if last > labelsMost {
+		last = labelsMost - 1
+	}
+	return withOneWord(labels, last)
+}
 
 // cellsOf names the cells of tables: "1, 2 and 4 threads".
 func cellsOf(tables []*facts.Table) string {
-	return format.ListMax(withOneWord(labelsOf(tables), min(len(tables), labelsMost)-1), labelsMost)
+	return format.ListMax(inLine(labelsOf(tables)), labelsMost)
 }
 
 func labelsOf(tables []*facts.Table) (labels []string) {
