@@ -51,9 +51,13 @@ var _ = register(
 		Says: `{{if eq (len .to) 1}}{{join .to}} instead of {{join .from}}{{else}}interaction of {{list .to}}{{end}}`},
 	Entry{Example: EffectSummaryParams{From: "handles pool(4)", To: []string{"handles per_operation"},
 		Low: Known(0.31), High: Known(0.98), Significant: 7, Of: 12},
-		Also: []Parameters{EffectSummaryParams{From: "1 thread", To: []string{"2", "4 threads"}, Of: 2}},
-		Says: `{{list .to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
-			`{{else}}no significant difference in {{plural .of "case" ""}} (store and phase){{end}}`},
+		Also: []Parameters{EffectSummaryParams{From: "1 thread", To: []string{"2", "4 threads"}, Of: 2},
+			EffectSummaryParams{From: "1 thread", To: []string{"8 threads"}, Low: Known(1.2), High: Known(1.6), Significant: 2, Of: 2},
+			EffectSummaryParams{From: "1 thread", To: []string{"8 threads"}, Low: Known(1.3), High: Known(1.3), Significant: 1, Of: 1},
+			EffectSummaryParams{From: "1 thread", To: []string{"2 threads"}, Of: 1}},
+		Says: `{{list .to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate` +
+			`{{if lt .significant .of}} where significant, in {{.significant}} of {{.of}} cases{{else if gt .of 1}} in each of {{.of}} cases{{end}}` +
+			`{{else}}no significant difference{{if gt .of 1}} in {{.of}} cases{{end}}{{end}}{{if gt .of 1}} (store and phase){{end}}`},
 	Entry{Example: ScalingParams{Arm: "redis", Place: "read (D0)", Axis: "threads", Law: "universal", Largest: 64, Sigma: 0.031, SigmaLow: 0.022, SigmaHigh: 0.04,
 		Peak: 28.4, PeakLow: 25.1, PeakHigh: 32.2, PeakRate: 210_000, Off: 0.021},
 		Also: []Parameters{

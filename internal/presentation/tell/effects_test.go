@@ -25,8 +25,8 @@ func TestLevelsWithoutADifferenceAreOneLine(t *testing.T) {
 	}{
 		{[]level{{2, 2, 1}, {4, 2, 1}, {8, 2, 1}, {16, 2, 1.5}, {32, 1, 1}}, []string{
 			"2, 4 and 8 threads instead of 1 thread: " + none + inCases,
-			"16 threads instead of 1 thread: 1.50× the rate where significant, in 2 of 2 cases" + inCases,
-			"32 threads instead of 1 thread: no significant difference in 1 case" + inCases}},
+			"16 threads instead of 1 thread: 1.50× the rate in each of 2 cases" + inCases,
+			"32 threads instead of 1 thread: no significant difference"}},
 		{[]level{{2, 2, 1}, {4, 2, 1}, {8, 2, 1}, {16, 2, 1}, {32, 2, 1}}, []string{
 			"2, 4, 8, 16 and 32 threads instead of 1 thread: " + none + inCases}},
 		{[]level{{2, 2, 1}, {4, 2, 1}, {8, 2, 1}, {16, 2, 1}, {32, 2, 1}, {64, 2, 1}}, []string{
