@@ -147,8 +147,21 @@ func TestPutGetHasThePublishedSizes(t *testing.T) {
 			t.Errorf("%d records of %d bytes, want %d", cell.Records, got, want[cell.Records])
 		}
 	}
-	if len(e.Cells) != 9 || len(e.Stores) != 9 || len(e.Phases) != 7 || e.Blocks != 5 {
-		t.Errorf("%d cells, %d stores, %d phases, %d blocks", len(e.Cells), len(e.Stores), len(e.Phases), e.Blocks)
+	if len(e.Cells) != 9 || len(e.Phases) != 7 || e.Blocks != 5 {
+		t.Errorf("%d cells, %d phases, %d blocks", len(e.Cells), len(e.Phases), e.Blocks)
+	}
+}
+
+func TestPresetsOfEnginesNameEachOne(t *testing.T) {
+	for _, preset := range []string{"put-get", "power-cut"} {
+		stores := load(t, preset).Stores
+		for _, driver := range drivers.All() {
+			name := driver.Describe().Name
+			if driver.Describe().Kind == store.Embedded && !slices.ContainsFunc(stores,
+				func(s experiment.Store) bool { return s.Driver == name }) {
+				t.Errorf("presets/%s.yaml leaves %s out", preset, name)
+			}
+		}
 	}
 }
 

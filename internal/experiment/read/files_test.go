@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,9 +116,13 @@ func TestExamplesOfThePageLoad(t *testing.T) {
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	descriptions := fakeDescriptions()
-	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "redis", "mariadb", "postgres", "etcd", "tarantool", "nats", "cassandra",
-		"tokyocabinet-hash-java", "rocksdb-java", "lmdb-java", "sqlite-c", "mongodb-java", "cassandra-java", "riak-java"} {
-		descriptions = append(descriptions, store.Description{Name: name}) // known, and not built here
+	known := func(name string) bool {
+		return slices.ContainsFunc(descriptions, func(d store.Description) bool { return d.Name == name })
+	}
+	for _, name := range driversOfPresets(t) {
+		if !known(name) {
+			descriptions = append(descriptions, store.Description{Name: name}) // not built here
+		}
 	}
 	text, err := read.Schema(descriptions)
 	if err != nil {
@@ -136,6 +141,35 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return schema
+}
+
+// driversOfPresets are the names in the presets' lists of stores, of scales too.
+func driversOfPresets(t *testing.T) (names []string) {
+	t.Helper()
+	var walk func(part any)
+	walk = func(part any) {
+		fields, _ := part.(map[string]any)
+		for _, field := range fields {
+			walk(field)
+		}
+		list, _ := fields["stores"].([]any)
+		for _, one := range list {
+			switch one := one.(type) {
+			case string:
+				names = append(names, one)
+			case map[string]any:
+				names = append(names, one["driver"].(string))
+			}
+		}
+	}
+	for _, preset := range presets.Names() {
+		text, err := presets.Source(preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		walk(asJSON(t, text))
+	}
+	return names
 }
 
 func asJSON(t *testing.T, text []byte) any {
