@@ -8,7 +8,7 @@ export PATH := $(PATH):$(CURDIR)/bin
 export GOFLAGS := -trimpath $(GOFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long kills lint fuzz bench bench-servers generate outdated dist dist-check rename axe clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long kills lint fuzz bench bench-servers generate golden outdated dist dist-check rename axe clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -143,6 +143,15 @@ bench-servers: ## the client's CPU time an operation on memcached and Redis, bes
 
 generate: ## the report page's bundle, the vectors' tables, NOTICE: what is generated and committed
 	$(GO) generate ./...
+
+# The tests that hold an output to a file, by themselves or by one of two functions, but for simulations.
+GOLDEN = $$(awk '/^func / { test = "" } /^func Test/ { split($$2, name, "("); test = name[1] } \
+  test && /golden\.Check\(|commandsSay\(|holdForm\(/ { print test }' *_test.go | sort -u | paste -sd'|')
+
+golden: ## write the outputs that tests compare with anew: read the difference before you commit it
+	@for folder in $$(grep -rl testkit/golden --include=*_test.go . | grep -v /analysis/ | xargs dirname | sort -u); do \
+	  (cd $$folder && $(GO) test -vet=off -timeout 30m -run "^($(GOLDEN))\$$" . -update) || exit 1; done
+	@git diff --stat
 
 outdated: ## modules that we name and of which there is a newer version
 	@$(GO) list -e -m -u -f '{{if not (or .Main .Indirect)}}{{if .Update}}{{.Path}} {{.Version}}: there is {{.Update.Version}}{{else if .Error}}{{.Path}} {{.Version}}: unknown, its versions are not told{{end}}{{end}}' all | grep . || echo "all are the newest"
