@@ -64,9 +64,9 @@ type Description struct {
 	KeyBytesMax   int `json:"key_bytes_max,omitempty"`   // 0: no limit but memory
 	ValueBytesMin int `json:"value_bytes_min,omitempty"` // 0: the empty value is a value
 	ValueBytesMax int `json:"value_bytes_max,omitempty"` // 0: no limit but memory
-	// The option, an int or bytes, that value_bytes_max follows, which is then its default: records of one
-	// width, for example. "": none does. It may be a choice, of which some have a limit of their own: a
-	// protocol, for example.
+	// The option, an int or bytes, that value_bytes_max follows, and is as far below as below its default:
+	// by nothing where records have one width, by a header where they must fit into a file. "": none. It may
+	// be a choice, of which some have a limit of their own: a protocol, for example.
 	ValueBytesOption string `json:"value_bytes_option,omitempty"`
 	// Of an option of type choice: the limits of those choices that have another one.
 	ValueBytesChoices map[string]int `json:"value_bytes_choices,omitempty"`
@@ -505,12 +505,30 @@ func (d Description) WithOptions(given map[string]string) (Description, error) {
 		}
 		return d, nil
 	}
+	below, err := d.belowOption()
+	if err != nil {
+		return d, err
+	}
 	bytes, err := ParseBytes(text) // an int is a number of bytes, too
 	if err != nil {
 		return d, fmt.Errorf("option %s: %w", d.ValueBytesOption, err)
 	}
-	d.ValueBytesMax = int(bytes)
+	if bytes <= below {
+		return d, fmt.Errorf("option %s: %s leaves no room for a value, expected more than %d bytes", d.ValueBytesOption, text, below)
+	}
+	d.ValueBytesMax = int(bytes - below)
 	return d, nil
+}
+
+// belowOption returns by how many bytes the longest value is shorter than the option that it follows.
+func (d Description) belowOption() (int64, error) {
+	i := slices.IndexFunc(d.Options, func(o Option) bool { return o.Name == d.ValueBytesOption })
+	usual, err := ParseBytes(d.Options[i].Default)
+	if err != nil || int64(d.ValueBytesMax) > usual {
+		return 0, fmt.Errorf("value_bytes_max is %d, but the default of option %s, which it follows, is %s",
+			d.ValueBytesMax, d.ValueBytesOption, d.Options[i].Default)
+	}
+	return usual - int64(d.ValueBytesMax), nil
 }
 
 // Claim returns how the driver reaches class, and whether it can.

@@ -23,10 +23,20 @@ func TestLimitFollowsItsOption(t *testing.T) {
 	if _, err := d.WithOptions(map[string]string{"width_bytes": "wide"}); err == nil || !strings.Contains(err.Error(), "wide") {
 		t.Errorf("a width of no number: %v", err)
 	}
-	d.ValueBytesOption = "cache_bytes"
-	if got, err := d.WithOptions(nil); err != nil || got.ValueBytesMax != 1<<20 {
-		t.Errorf("of type bytes: %d, %v", got.ValueBytesMax, err)
+	d.ValueBytesMax, d.ValueBytesOption = 1<<20-30, "cache_bytes" // 30 of them are a header
+	for given, want := range map[string]int{"1MiB": 1<<20 - 30, "1KiB": 994, "31": 1} {
+		if got, err := d.WithOptions(map[string]string{"cache_bytes": given}); err != nil || got.ValueBytesMax != want {
+			t.Errorf("of %s: %d, %v; want %d", given, got.ValueBytesMax, err, want)
+		}
 	}
+	if _, err := d.WithOptions(map[string]string{"cache_bytes": "30"}); err == nil || !strings.Contains(err.Error(), "expected more than 30 bytes") {
+		t.Errorf("an option with room for a header alone: %v", err)
+	}
+	d.ValueBytesMax = 1<<20 + 1
+	if _, err := d.WithOptions(nil); err == nil || !strings.Contains(err.Error(), "default of option cache_bytes") {
+		t.Errorf("a limit above the default: %v", err)
+	}
+	d.ValueBytesMax = 255
 	d.ValueBytesOption = "size"
 	if _, err := d.WithOptions(nil); err == nil || !strings.Contains(err.Error(), "not declared") {
 		t.Errorf("an option that is not there: %v", err)

@@ -105,7 +105,7 @@ struct assay_description {
     uint64_t key_bytes_min;
     uint64_t key_bytes_max;
     uint64_t value_bytes_max;
-    const char *value_bytes_option; /* the option, an int or bytes, that value_bytes_max follows, being its default; NULL: none */
+    const char *value_bytes_option; /* the option, an int or bytes, that value_bytes_max follows, as far below as below its default; NULL: none */
     uint64_t batch_max;       /* records in one batch */
     uint64_t batch_bytes_max; /* bytes in one batch, of which each record takes its key, its value and 128 */
     uint64_t fixed_disk_bytes; /* about what the store sets aside on disk from its first write on, however small its data; 0: not known */
