@@ -18,7 +18,7 @@ var _ = register(
 	Entry{Example: AgentStartsParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: 4, ApartNS: 21e4, ErrorNS: 3e4, HistoryNS: 4e4}, Severity: Notice,
 		Says: `The {{plural .agents "agent" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}, known to {{latency .error_ns}}.` +
 			`{{if .history_ns}} Stale reads that only two agents together saw are not found below {{latency .history_ns}}.{{end}}`,
-		Many: `The agents of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}, known to {{latency .max_error_ns}}.` +
+		Many: `The agents of {{list .Arms}} began within {{latency .max_apart_ns}} in {{places .Places}}, known to {{latency .max_error_ns}}.` +
 			`{{if .max_history_ns}} Stale reads that only two agents together saw are not found below {{latency .max_history_ns}}.{{end}}`},
 	Entry{Example: AgentRatesParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: []string{"local-1", "local-2"}, Rates: []float64{17200, 16900},
 		Cpus: []float64{0.4, 0.4}, More: 2}, Severity: Notice,
@@ -27,7 +27,7 @@ var _ = register(
 	Entry{Example: AgentBoundParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agent: "load2", Cpus: 1.97, Limit: 2, Share: 0.24}, Severity: Warning,
 		Says: `{{.arm}} in {{.place}}: the agent {{.agent}}, which did {{percent .share}} of the operations, is client-bound: ` +
 			`it used {{number .cpus}} of its {{number .limit}} CPUs.`,
-		Many:   `Agents are client-bound with {{list .Arms}} in {{list .Places}}: they used up their CPUs.`,
+		Many:   `Agents are client-bound with {{list .Arms}} in {{places .Places}}: they used up their CPUs.`,
 		Remedy: "give that machine more CPUs or fewer threads, or add agents"},
 	Entry{Example: AgentLinkParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agent: "load2", Bytes: 812_000, Seconds: 13.5, ErrorNS: 4e7}, Severity: Notice,
 		Says: `The link to the agent {{.agent}} is slow: its last counts in {{.place}} of {{.arm}} took {{seconds .seconds}} ({{bytes .bytes}}). ` +
@@ -41,7 +41,7 @@ var _ = register(
 			`{{if has .most}}, and began at most {{count .most}}{{end}}`},
 	Entry{Example: FaultParams{Code: FaultAgents, At: At{"redis", "mixed (D0, 4 processes)"}, Trials: 1}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: an agent sent nothing for a time.`,
-		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: agents sent nothing for a time.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{places .Places}}: agents sent nothing for a time.`,
 		Remedy: "look at the network between the agents and this machine, and at what else runs there"},
 	Entry{Example: CauseParams{Code: CauseAgentLost}, Says: "an agent was lost"},
 )

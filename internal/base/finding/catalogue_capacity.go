@@ -37,7 +37,7 @@ var _ = register(
 			`{{else if eq .outcome "disagree"}}No capacity of {{.arm}} is known in {{.place}}: the {{plural .of "block" ""}} do not agree on {{.objectives}}.` +
 			`{{else}}The search for the capacity of {{.arm}} in {{.place}} did not end.{{end}}` +
 			`{{if and (ne .blocks .of) (ne .outcome "disagree")}} Seen in {{.blocks}} of {{plural .of "block" ""}}.{{end}}`,
-		Many:   `No capacity is known of {{list .Arms}} in {{list .Places}}: {{list .all_outcome}}.`,
+		Many:   `No capacity is known of {{list .Arms}} in {{places .Places}}: {{list .all_outcome}}.`,
 		Answer: true, InAnswer: true, Remedy: `the table by rate shows where latency rises (report --full)`},
 	Entry{Example: CapacityFoundParams{Place: "capacity (D0)", Objectives: "p99 < 5 ms", Stores: []string{"memcached 63.9 k/s (95 % interval 63.1 to 64.8)", "redis 41.2 k/s (40.1 to 42.0)"},
 		Factor: Known(1.55), Low: Known(1.5), High: Known(1.61)},

@@ -24,7 +24,7 @@ var _ = register(
 			`{{else}}the rate was not above half of {{rate .rate}} again before the next fault or the end{{end}}` +
 			`{{if .lost}}; {{plural .lost "record" ""}} read back were lost or old, which the class allows{{end}}.`,
 		Answer: true,
-		Many: `Faults of the servers of {{list .Arms}} in {{list .Places}}: up to {{plural .max_bad "operation" ""}} failed` +
+		Many: `Faults of the servers of {{list .Arms}} in {{places .Places}}: up to {{plural .max_bad "operation" ""}} failed` +
 			`{{if has .max_recovery_s}}; half of the rate was recovered within {{seconds .max_recovery_s}}, where it was{{end}}.`},
 	Entry{Example: RecoveredParams{Place: "put at D1", Does: "kill", Node: 2, DownS: 10.0, Back: []string{"redis 10.9 s", "mariadb 12.4 s"}, Not: []string{"postgres"}},
 		Also: []Parameters{RecoveredParams{Place: "put at D1", Does: "delay", Amount: "20ms ± 5ms", Node: 1, DownS: 10, Back: []string{"redis 10.9 s"}, Meanwhile: []string{"redis 4.8 % (4.5 to 5.1 %)"}},

@@ -9,7 +9,7 @@ var _ = register(
 		Also: []Parameters{SharedLiarParams{At: example, Liar: "bbolt (A/A)", Faults: []string{"lost-values"}}},
 		Says: `{{.arm}} has no rank in {{.place}}: {{if has .server}}it uses the server at {{clean .server}}, and the trials of {{.liar}} show ` +
 			`that this server{{else}}the trials of {{.liar}}, the same store, show that it{{end}} can't be trusted ({{join .faults}}).`,
-		Many:   `{{list .Arms}} have no rank in {{list .Places}}: they use a server or a store that can't be trusted, as trials of other arms show.`,
+		Many:   `{{list .Arms}} have no rank in {{places .Places}}: they use a server or a store that can't be trusted, as trials of other arms show.`,
 		Remedy: "look at the faults of the arm that is named; measure again on another server, or with another store"},
 )
 

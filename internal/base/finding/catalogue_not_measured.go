@@ -13,7 +13,7 @@ const (
 
 var _ = register(
 	Entry{Example: NotMeasuredParams{Code: NoHarness, Arms: []string{"redis-java"}, Places: []string{"put (D1)"}}, Severity: Notice,
-		Says: `Harness overhead unknown for {{list .arms}} in {{list .places}}: ` +
+		Says: `Harness overhead unknown for {{list .arms}} in {{places .places}}: ` +
 			`{{if has .why}}every null-driver trial was disturbed{{else}}no null-driver trial{{end}}.`,
 		Remedy: `{{if has .why}}run it again while nothing else uses the machine` +
 			`{{else}}build null-c (make native), or give the worker a driver of kind none{{end}}`,
@@ -31,7 +31,7 @@ var _ = register(
 		Remedy: "let the group do more operations, or set a shorter sample, such as sample: 10ms"},
 	Entry{Example: InconsistencyParams{Code: NoUpdates, At: At{"store", "shared (D1)"}, Count: 40, Of: 200}, Severity: Notice,
 		Says:   `Lost updates of {{.arm}} are unknown for {{count .count}} of {{plural .of "record" ""}} in {{.place}}: their history is not complete.`,
-		Many:   `Lost updates of {{list .Arms}} are unknown for some records in {{list .Places}}: their history is not complete.`,
+		Many:   `Lost updates of {{list .Arms}} are unknown for some records in {{places .Places}}: their history is not complete.`,
 		Remedy: `Set operations: NUMBER in place of for, so that every step is recorded.`},
 	Entry{Example: NotMeasuredParams{Code: NoWrites, Arms: []string{"bbolt"}, Why: "the kernel does not report them"},
 		Says: `Host writes not measured for {{list .arms}}: {{clean .why}}.`},

@@ -20,7 +20,7 @@ var _ = register(
 			`{{if has .recovery_s}}{{if .recovery_s}}within {{seconds .recovery_s}}{{else}}at once{{end}}{{else}}in less than half of the cases{{end}}.`},
 	Entry{Example: BacklogLeftParams{At: example, BehindS: 3.2, NotBegun: 12400}, Severity: Warning,
 		Says: `{{.arm}} never drained its backlog in {{.place}}: it ended {{seconds .behind_s}} behind, with {{plural .not_begun "operation" ""}} not begun.`,
-		Many: `{{list .Arms}} never drained their backlog in {{list .Places}}: they ended up to {{seconds .max_behind_s}} behind.`},
+		Many: `{{list .Arms}} never drained their backlog in {{places .Places}}: they ended up to {{seconds .max_behind_s}} behind.`},
 	Entry{Example: ByRateParams{Place: "ramp at D1", Rise: []string{"pebble 14.0 k/s (0.9 ms to 23 ms)"}, Flat: []string{"memory (at most 0.1 ms)"}, Most: 20e3},
 		Also: []Parameters{ByRateParams{Place: "ramp at D1", Flat: []string{"memory (at most 0.1 ms)", "pebble (at most 0.9 ms)"}, Most: 20e3}},
 		Says: `{{if .rise}}p99 in {{.place}} rises above: {{list .rise}}. {{end}}` +

@@ -61,7 +61,7 @@ var _ = register(
 
 	Entry{Example: FaultParams{Code: FaultStopped, At: example, Trials: 1}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: something outside stopped it.`,
-		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: something outside stopped them.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{places .Places}}: something outside stopped them.`,
 		Remedy: "don't stop, trace or freeze processes under test; keep the machine awake"},
 
 	Entry{Example: MarkTooFewSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 56, 2}, Done: 12,
@@ -85,7 +85,7 @@ var _ = register(
 
 	Entry{Example: FaultParams{Code: FaultNotDurable, At: example}, Severity: Grave,
 		Says:   `{{.arm}}: durability not shown in {{.place}}: its syncs, its settings or a cut do not support the class. It has no rank there.`,
-		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: their syncs, settings or a cut do not support the class.`,
+		Many:   `{{list .Arms}}: durability not shown in {{places .Places}}: their syncs, settings or a cut do not support the class.`,
 		Remedy: "check that the driver and its server sync before they acknowledge; if they do not, give them a weaker class"},
 )
 

@@ -78,7 +78,7 @@ var _ = register(
 		Says: `{{if .brief}}{{rate .before}} before, {{rate .after}} after` +
 			`{{else if has .arm}}{{.arm}} {{if .up}}rose{{else}}fell{{end}} ` + beforeTo + ` in {{.place}}` + inBlocks + `{{if has .records}} at {{number .records}} records{{else if has .at_s}} after {{seconds .at_s}}{{end}}.` + rateWith +
 			`{{else}}Throughput {{if .up}}rose{{else}}fell{{end}}{{if .before}} by {{percent .change}}{{end}} ` + rateWhen + rateAt + `: ` + beforeTo + rateIf + `.` + itWasBack + `{{end}}`,
-		Many: `{{if has .all_arm}}{{list .Arms}} did not hold {{agree .Arms "its" "their"}} rate in {{list .Places}}.` +
+		Many: `{{if has .all_arm}}{{list .Arms}} did not hold {{agree .Arms "its" "their"}} rate in {{places .Places}}.` +
 			`{{else}}{{list .Arms}}: throughput changed by {{percent .min_change}} to {{percent .max_change}}, {{moment .min_at_s}} to {{moment .max_at_s}} after the start.{{end}}`,
 		Remedy: `{{if has .arm}}assay analyze DIR --trial ID: what changed at that time{{else if .cliff}}look at what changed at that time: memory, page faults, IO wait, compaction{{end}}`},
 	Entry{Example: rateExample(RateDeclined, 0, 42, 0.62), Severity: Warning, Answer: true,
@@ -90,7 +90,7 @@ var _ = register(
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}declines ` + beforeTo + `{{else if has .arm}}{{.arm}} declined ` + beforeTo + ` in {{.place}}` + inBlocks + `.` + rateWith +
 			`{{else}}Throughput declined by {{percent .change}} ` + rateFromTo + `: ` + beforeTo + rateIf + `.{{end}}`,
-		Many:   `{{list .Arms}}{{if has .all_arm}} declined in {{list .Places}}{{else}}: throughput declined by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
+		Many:   `{{list .Arms}}{{if has .all_arm}} declined in {{places .Places}}{{else}}: throughput declined by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
 		Remedy: "compare at the amount of data that you will have"},
 	Entry{Example: RateParams{Code: RateRose, RateChange: RateChange{AtS: Known(0.0), ToS: Known(60.0),
 		Before: Known(100e3), After: Known(130e3), Change: Known(0.3)}}, Severity: Warning, Answer: true,
@@ -102,7 +102,7 @@ var _ = register(
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}rises ` + beforeTo + `{{else if has .arm}}{{.arm}} was still getting faster at the end of {{.place}}` + inBlocks + `: {{rate .before}} at first, {{rate .after}} at last.` +
 			`{{else}}Throughput rose by {{percent .change}} ` + rateFromTo + `: ` + beforeTo + rateIf + `.{{end}}`,
-		Many:   `{{list .Arms}}{{if has .all_arm}} {{agree .Arms "was" "were"}} still getting faster at the end of {{list .Places}}{{else}}: throughput rose by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
+		Many:   `{{list .Arms}}{{if has .all_arm}} {{agree .Arms "was" "were"}} still getting faster at the end of {{places .Places}}{{else}}: throughput rose by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
 		Remedy: `{{if has .arm}}` + runLonger + `{{else}}run longer, until it stops rising{{end}}`},
 	Entry{Example: RateParams{Code: RateOscillates, RateChange: RateChange{AtS: Known(30.0),
 		ToS: Known(43.0), Before: Known(46500.0), After: Known(5630.0)}, HighShare: Known(0.54)}, Severity: Warning,
@@ -115,7 +115,7 @@ var _ = register(
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}oscillates between {{rate .after}} and {{rate .before}}{{else if has .arm}}{{.arm}} oscillates between {{rate .after}} and {{rate .before}} in {{.place}}` + inBlocks + `; the mean describes neither.` +
 			`{{else}}Throughput oscillates between {{rate .before}} ({{percent .high_share}} of the time) and {{rate .after}}, ` + rateFromTo + rateEvery + `. The mean describes neither.{{end}}`,
-		Many:   `{{list .Arms}} {{agree .Arms "oscillates" "oscillate"}} between two rates{{if has .all_arm}} in {{list .Places}}{{end}}; the means describe neither.`,
+		Many:   `{{list .Arms}} {{agree .Arms "oscillates" "oscillate"}} between two rates{{if has .all_arm}} in {{places .Places}}{{end}}; the means describe neither.`,
 		Remedy: "state both levels and their shares of the time"},
 	Entry{Example: RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 3,
 		LongestS: 2.0, Left: 0.02, RatePeriod: RatePeriod{PeriodS: Known(30.0)}}, Severity: Notice, Answer: true,
@@ -133,7 +133,7 @@ var _ = register(
 			`{{if ne .count .stalls}} The series has {{.count}} drops, shallower ones included.{{end}}` +
 			`{{else}}Dropped {{plural .count "time" "times"}} from {{moment .at_s}} on, to {{percent .left}} of the usual rate, for {{moment .seconds}}` + rateEvery + `.` +
 			`{{if has .back_s}} It was back at {{moment .back_s}}.{{else}} The drops take {{percent .share}} of the time.{{end}}{{end}}`,
-		Many:   `{{list .Arms}} dropped for moments{{if has .all_arm}} in {{list .Places}}{{end}}, at most for {{seconds .max_longest_s}}.`,
+		Many:   `{{list .Arms}} dropped for moments{{if has .all_arm}} in {{places .Places}}{{end}}, at most for {{seconds .max_longest_s}}.`,
 		Remedy: lookAtDrop},
 	Entry{Example: rateExample(RateEndsLow, 117, 120, 0.8), Severity: Warning,
 		Says:   `The series ends low: {{rate .after}} from {{moment .at_s}} on, {{rate .before}} before. Too short to distinguish a stall from a cliff.`,

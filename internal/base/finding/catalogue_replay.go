@@ -27,7 +27,7 @@ var _ = register(
 		Severity: Warning,
 		Says: `{{.arm}} in {{.place}} was not sent the recorded traffic: {{count .sent}} of {{plural .recorded "request" ""}}, ` +
 			`at {{speed .speed}} times the recorded speed in place of {{number .asked}}.`,
-		Many:   `{{list .Arms}} in {{list .Places}} were not sent the recorded traffic as it was asked for.`,
+		Many:   `{{list .Arms}} in {{places .Places}} were not sent the recorded traffic as it was asked for.`,
 		Remedy: `more threads, a lower speed, or closed: true`},
 )
 

@@ -41,7 +41,7 @@ var _ = register(
 			`{{if not (or .faster .slower)}}no significant difference{{end}}.`},
 	Entry{Example: VerdictParams{Code: VerdictWide, Arms: []string{"pebble"}, Next: "bbolt", Places: []string{"get (D3)"},
 		Low: Known(1.11), High: Known(33.43)},
-		Says: `{{list .places}}: {{list .arms}} is faster than {{.next}}, but the interval is wide: {{interval .low .high}}.`},
+		Says: `{{places .places}}: {{list .arms}} is faster than {{.next}}, but the interval is wide: {{interval .low .high}}.`},
 	Entry{Example: VerdictParams{Code: VerdictEqual, Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Margin: 0.1},
 		Also: []Parameters{VerdictParams{Code: VerdictEqual, Arms: []string{"bbolt", "boltdb"},
 			Phases: []string{"get"}, Classes: []string{"D3"}, Margin: 0.1}},
@@ -55,27 +55,27 @@ var _ = register(
 			VerdictParams{Code: VerdictTied, Tables: 4, Of: 4, Places: []string{"get (D3)", "put (D1)"}},
 			VerdictParams{Code: VerdictTied, Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"},
 				Detectable: 1.4, Blocks: 3}},
-		Says: `{{if .tables}}No single winner in {{if eq .tables .of}}any of {{plural .of "table" ""}}{{else}}{{.tables}} of {{plural .of "table" ""}}: {{list .places}}{{end}}.` +
-			`{{else if .places}}{{list .places}}: {{list .arms}} are not significantly different.` + canDetect + ` between them.` +
+		Says: `{{if .tables}}No single winner in {{if eq .tables .of}}any of {{plural .of "table" ""}}{{else}}{{.tables}} of {{plural .of "table" ""}}: {{places .places}}{{end}}.` +
+			`{{else if .places}}{{places .places}}: {{list .arms}} are not significantly different.` + canDetect + ` between them.` +
 			`{{else}}{{list .arms}}: no significant difference, ` +
 			`{{if .least}}{{rate .least}} to {{else}}near {{end}}{{rate .rate}}.` + canDetect + `.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictNoisy, Arms: []string{"bbolt", "boltdb"}, Blocks: 3},
 		Also: []Parameters{VerdictParams{Code: VerdictNoisy, Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"}, Blocks: 3}},
 		Says: `{{if .tables}}Too{{else}}{{list .arms}}: too{{end}} noisy to compare in {{plural .blocks "block" ""}}` +
-			`{{if .tables}}: {{.tables}} of {{plural .of "table" ""}} ({{list .places}}){{end}}.`},
+			`{{if .tables}}: {{.tables}} of {{plural .of "table" ""}} ({{places .places}}){{end}}.`},
 	Entry{Example: VerdictParams{Code: VerdictFew, Arms: []string{"bbolt", "boltdb"}, Blocks: 1},
 		Also: []Parameters{VerdictParams{Code: VerdictFew, Tables: 12, Blocks: 1}},
 		Says: `{{if .arms}}{{list .arms}}: {{end}}{{plural .blocks "block is" "blocks are"}} too few to compare{{if .tables}} ({{plural .tables "table" ""}}){{end}}.`},
 	Entry{Example: VerdictParams{Code: VerdictOne, Arms: []string{"bbolt"}, Rate: 41e3},
 		Also: []Parameters{VerdictParams{Code: VerdictOne, Places: []string{"insert (D1)"},
 			Why: New(NoRankParams{Code: NoTrialEnded})}},
-		Says: `{{if .places}}Only one store has a rank in {{list .places}}.{{if .why}} Others: {{say .why}}.{{end}}` +
+		Says: `{{if .places}}Only one store has a rank in {{places .places}}.{{if .why}} Others: {{say .why}}.{{end}}` +
 			`{{else}}Only {{list .arms}} has a rank, at {{rate .rate}}.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictNone},
 		Also: []Parameters{
 			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)"}, Why: New(NoRankParams{Code: NoTrialEnded})},
 			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)", "get (D1)"}, All: true, Why: New(NoRankParams{Code: NoTrialEnded})}},
-		Says: `{{if .places}}Nothing is ranked{{if not .all}} in {{list .places}}{{end}}{{if .why}}: {{say .why}}{{end}}.{{else}}No store has a rank.{{end}}`},
+		Says: `{{if .places}}Nothing is ranked{{if not .all}} in {{places .places}}{{end}}{{if .why}}: {{say .why}}{{end}}.{{else}}No store has a rank.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictOpenLoad}, Says: `The experiment set the rate: compare the latencies.`},
 )
 

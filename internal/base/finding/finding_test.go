@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/base/format"
+
 	"assay/internal/testkit/golden"
 )
 
@@ -91,6 +93,25 @@ func TestMark_survives_JSON_with_the_same_sentence(t *testing.T) {
 	}
 }
 
+// A phase and class is named once, whatever its cells; what is no cell stays as it is.
+func TestPlacesOfAPhaseAreNamedTogether(t *testing.T) {
+	for want, places := range map[string][]string{
+		"put (D3)":             {"put (D3)"},
+		"put (D3, 1 thread)":   {"put (D3, 1 thread)"},
+		"the final check":      {"the final check"},
+		"put (D3) and get(D1)": {"put (D3)", "get(D1)"},
+		"put (D3; 1 and 8 threads) and get (D3, 1 thread)": {
+			"put (D3, 1 thread)", "get (D3, 1 thread)", "put (D3, 8 threads)"},
+		"put (D3; 1 thread, pool(4) and 2 threads, pool(4))": {"put (D3, 1 thread, pool(4))", "put (D3, 2 threads, pool(4))"},
+		"put (D1; 1, 2, 4, 8 threads and 2 more)": {"put (D1, 1 thread)", "put (D1, 2 threads)", "put (D1, 4 threads)",
+			"put (D1, 8 threads)", "put (D1, 16 threads)", "put (D1, 32 threads)"},
+	} {
+		if got := format.List(togetherIn(places)); got != want {
+			t.Errorf("%q: %q, want %q", places, got, want)
+		}
+	}
+}
+
 // Three or more places are not listed where each arm was found in every table.
 func TestEveryTableIsNotListed(t *testing.T) {
 	at := func(pairs ...string) (found []Finding) {
@@ -103,8 +124,8 @@ func TestEveryTableIsNotListed(t *testing.T) {
 	for _, c := range []struct{ of, all, want string }{
 		{"elm get,elm put,elm scan", "scan,put,get", "every table"},
 		{"elm get,elm put,elm scan,ash get,ash put,ash scan", "scan,put,get", "every table"},
-		{"elm get,elm put,ash scan", "scan,put,get", "get, put and scan"},
-		{"elm get,elm put", "scan,put,get", "get and put"},
+		{"elm get,elm put,ash scan", "scan,put,get", "scan, put and get"},
+		{"elm get,elm put", "scan,put,get", "put and get"},
 		{"elm get,elm put", "get,put", "get and put"},
 		{"elm get,elm put,elm scan", "", "get, put and scan"},
 	} {

@@ -74,13 +74,47 @@ func Together(findings []Finding, all []string) Message {
 	for name, all := range words {
 		together["all_"+name] = distinct(all)
 	}
-	together["Arms"], together["Places"], together["Trials"] = distinct(arms), distinct(places), distinct(trials)
-	all = distinct(all)
-	everyArm := len(distinct(pairs)) == len(all)*max(len(distinct(arms)), 1) // is in each of its places
-	if len(all) >= everyTableMin && everyArm && slices.Equal(all, distinct(places)) {
+	places = distinct(places)
+	tables := distinct(all)
+	everyArm := len(distinct(pairs)) == len(tables)*max(len(distinct(arms)), 1) // is in each of its places
+	everywhere := len(tables) >= everyTableMin && everyArm && slices.Equal(tables, places)
+	slices.SortStableFunc(places, func(a, b string) int { return slices.Index(all, a) - slices.Index(all, b) })
+	together["Arms"], together["Places"], together["Trials"] = distinct(arms), places, distinct(trials)
+	if everywhere {
 		together["Places"] = []string{everyTable}
 	}
 	return Message{first.Code, together}
+}
+
+// togetherIn names the places of a phase and class once: "put (D3, 1 thread)" and "put (D3, 2 threads)" are
+// "put (D3; 1 and 2 threads)". A place without a cell stays.
+func togetherIn(places []string) (together []string) {
+	var groups [][]string // what places begin with, then their labels
+	for _, p := range places {
+		_, inside, found := strings.Cut(p, " (")
+		class, label, parted := strings.Cut(inside, ", ")
+		if !found || !parted || !strings.HasSuffix(p, ")") {
+			groups = append(groups, []string{p})
+			continue
+		}
+		begin := strings.TrimSuffix(p, inside) + class
+		at := slices.IndexFunc(groups, func(g []string) bool { return len(g) > 1 && g[0] == begin })
+		if at < 0 {
+			at, groups = len(groups), append(groups, []string{begin})
+		}
+		groups[at] = append(groups[at], strings.TrimSuffix(label, ")"))
+	}
+	for _, g := range groups {
+		switch len(g) {
+		case 1:
+			together = append(together, g[0])
+		case 2:
+			together = append(together, g[0]+", "+g[1]+")")
+		default:
+			together = append(together, g[0]+"; "+format.Labels(g[1:])+")")
+		}
+	}
+	return together
 }
 
 func place(f Finding) string {
@@ -160,11 +194,12 @@ func functions() template.FuncMap {
 			}
 			return format.Plural(int(v), one, many), nil
 		},
-		"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
-		"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
-		"say":   func(said any) string { return strings.TrimSuffix(strings.Join(texts(said), " "), ".") },
-		"join":  func(words any) string { return strings.Join(texts(words), ", ") },
-		"each":  eachOf,
+		"clean":  func(v any) string { return format.Clean(fmt.Sprint(v)) },
+		"list":   func(words any) string { return format.ListMax(texts(words), listMax) },
+		"places": func(places any) string { return format.ListMax(togetherIn(texts(places)), listMax) },
+		"say":    func(said any) string { return strings.TrimSuffix(strings.Join(texts(said), " "), ".") },
+		"join":   func(words any) string { return strings.Join(texts(words), ", ") },
+		"each":   eachOf,
 		"agree": func(words any, one, many string) string {
 			if len(texts(words)) == 1 {
 				return one

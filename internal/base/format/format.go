@@ -8,6 +8,7 @@ package format
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -273,6 +274,45 @@ func ListMax(words []string, most int) string {
 		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return List(words)
+}
+
+// labelsMost are how many labels are named in a line.
+const labelsMost = 4
+
+// Labels writes labels in a line, and counts those beyond four: "1, 2 and 4 threads".
+func Labels(labels []string) string { return ListMax(InLine(labels), labelsMost) }
+
+// InLine are labels for a line that names as many as [Labels] does: the last one that it names keeps the
+// word that all end in.
+func InLine(labels []string) []string {
+	last := len(labels) - 1
+	if last > labelsMost {
+		last = labelsMost - 1
+	}
+	return WithOneWord(labels, last)
+}
+
+// WithOneWord are labels of which, where all end in the same word, the one at keeps alone has it: "1 thread",
+// "2", "4". Labels of two parts, with a comma, stay whole.
+func WithOneWord(labels []string, keeps int) []string {
+	last := func(label string) (before, word string) {
+		at := strings.LastIndexByte(label, ' ')
+		return label[:max(at, 0)], strings.TrimSuffix(label[at+1:], "s")
+	}
+	_, common := last(labels[0])
+	if slices.ContainsFunc(labels, func(label string) bool {
+		before, word := last(label)
+		return before == "" || word != common || strings.Contains(label, ", ")
+	}) {
+		return labels
+	}
+	shorter := slices.Clone(labels)
+	for i, label := range labels {
+		if i != keeps {
+			shorter[i], _ = last(label)
+		}
+	}
+	return shorter
 }
 
 // Plural writes a number with its noun: "1 block", "1,204 blocks". An empty many adds an s.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"assay/internal/base/finding"
+	"assay/internal/base/format"
 	"assay/internal/presentation/model"
 )
 
@@ -51,7 +52,7 @@ func EffectLines(effects []model.Effect) (messages []finding.Message) {
 		return nil
 	}
 	for _, p := range lines {
-		p.To = inLine(p.To)
+		p.To = format.InLine(p.To)
 		messages = append(messages, finding.New(p))
 	}
 	return messages

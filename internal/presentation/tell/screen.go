@@ -327,7 +327,7 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 	}
 	add := func(p finding.VerdictParams) { messages = append(messages, finding.New(p)) }
 	undecided := finding.VerdictParams{Code: finding.VerdictTied, Tables: len(tied), Of: compared,
-		Places:     placesTogether(tied),
+		Places:     placesOf(tied),
 		Detectable: detectable, Blocks: power}
 	switch {
 	case len(tied) == 0:
@@ -346,11 +346,11 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 		add(finding.VerdictParams{Code: finding.VerdictFew, Tables: few, Blocks: common})
 	}
 	if len(none) > 0 {
-		add(finding.VerdictParams{Code: finding.VerdictNone, Places: placesTogether(none),
+		add(finding.VerdictParams{Code: finding.VerdictNone, Places: placesOf(none),
 			Why: commonReason(none, groups), All: len(none) == len(shown.all) && len(none) > 1})
 	}
 	if len(one) > 0 {
-		add(finding.VerdictParams{Code: finding.VerdictOne, Places: placesTogether(one),
+		add(finding.VerdictParams{Code: finding.VerdictOne, Places: placesOf(one),
 			Why: commonReason(one, groups)})
 	}
 	return messages
@@ -405,18 +405,6 @@ func tells(g model.Group, why facts.Reason) bool {
 func placesOf(tables []*facts.Table) (places []string) {
 	for _, t := range tables {
 		places = append(places, t.Place())
-	}
-	return places
-}
-
-// placesTogether names the tables of a phase and class once: "put (D3; 1, 2 and 4 threads)".
-func placesTogether(tables []*facts.Table) (places []string) {
-	for _, cells := range gathered(tables) {
-		place := cells[0].Place()
-		if len(cells) > 1 {
-			place = fmt.Sprintf("%s (%s; %s)", cells[0].Phase, cells[0].Class, cellsOf(cells))
-		}
-		places = append(places, place)
 	}
 	return places
 }

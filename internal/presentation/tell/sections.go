@@ -3,7 +3,6 @@ package tell
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
@@ -120,45 +119,9 @@ func axesOf(class []*facts.Table) (names []string) {
 	return names
 }
 
-// withOneWord are labels of which, where all end in the same word, the one at keeps alone has it: "1 thread",
-// "2", "4".
-func withOneWord(labels []string, keeps int) []string {
-	last := func(label string) (before, word string) {
-		at := strings.LastIndexByte(label, ' ')
-		return label[:max(at, 0)], strings.TrimSuffix(label[at+1:], "s")
-	}
-	_, common := last(labels[0])
-	if slices.ContainsFunc(labels, func(label string) bool {
-		before, word := last(label)
-		return before == "" || word != common
-	}) {
-		return labels
-	}
-	shorter := slices.Clone(labels)
-	for i, label := range labels {
-		if i != keeps {
-			shorter[i], _ = last(label)
-		}
-	}
-	return shorter
-}
-
-// labelsMost are how many labels are named in a line.
-const labelsMost = 4
-
-// inLine are labels for a line that names as many as [format.ListMax] does: the last one that it names keeps the
-// word that all end in.
-func inLine(labels []string) []string {
-	last := len(labels) - 1
-	if last > labelsMost {
-		last = labelsMost - 1
-	}
-	return withOneWord(labels, last)
-}
-
 // cellsOf names the cells of tables: "1, 2 and 4 threads".
 func cellsOf(tables []*facts.Table) string {
-	return format.ListMax(inLine(labelsOf(tables)), labelsMost)
+	return format.Labels(labelsOf(tables))
 }
 
 func labelsOf(tables []*facts.Table) (labels []string) {
@@ -358,7 +321,7 @@ func RateSection(here, class []*facts.Table, alone bool) model.Section {
 	}
 	var cells []string
 	if here[0].Cell != here[len(here)-1].Cell {
-		cells, s.Cell, s.Phase = withOneWord(labelsOf(here), 0), "", here[0].Phase
+		cells, s.Cell, s.Phase = format.WithOneWord(labelsOf(here), 0), "", here[0].Phase
 	}
 	for i, t := range here {
 		title := t.Phase
