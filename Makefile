@@ -124,8 +124,9 @@ kills: build ## CUTS kills (200) of each class of every store: docs/durability/k
 	@bin/assay crash $(KILLED) --kind kill --cuts $(CUTS) --format csv >docs/durability/kills.csv.new; status=$$?; \
 	test $$status -eq 0 -o $$status -eq 3 && mv docs/durability/kills.csv.new docs/durability/kills.csv && exit $$status
 
-lint: ## formatting, vet, staticcheck, workflows
+lint: ## formatting, width of lines, vet, staticcheck, workflows
 	@unformatted=$$(gofmt -l bench build cmd drivers internal store storetest vectors web worker workers presets *.go); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
+	CGO_ENABLED=0 $(GO) test -vet=off -run TestLines .
 	CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) tool staticcheck ./...
 	CGO_ENABLED=0 $(GO) tool actionlint docs/workflows/*.yml
