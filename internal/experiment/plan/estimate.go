@@ -146,13 +146,13 @@ func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted 
 		if search := p.Capacity; search != nil {
 			fastest, slowest = searchSeconds(search, t.Role == Ceiling, float64(p.MostThreadsIn(cell)), slow)
 			p.Capacity, p.Duration = nil, time.Duration(slowest*float64(time.Second))
-			_, _, records := partSeconds(p, slow)
+			_, _, records := partSeconds(p, cell, slow)
 			inserted += records
 			low, high = low+fastest, high+slowest
 			continue
 		}
 		for _, part := range t.Phase(p.In(cell)).Parts() {
-			partLow, partHigh, records := partSeconds(part, slow)
+			partLow, partHigh, records := partSeconds(part, cell, slow)
 			from := part.From.Seconds()
 			fastest, slowest = max(fastest, from+partLow), max(slowest, from+partHigh)
 			inserted += records
@@ -183,16 +183,22 @@ func searchSeconds(search *capacity.Asked, ceiling bool, threads float64,
 const belowHighest = 0.5
 
 // partSeconds is how long a phase without groups, or a group, takes, and how many records it inserts
-// at most. slow is how long an operation takes at most.
-func partSeconds(p experiment.Phase, slow time.Duration) (fastest, slowest, inserted float64) {
+// at most. slow is how long an operation takes at most, beside what a rate or pauses leave between two.
+func partSeconds(p experiment.Phase, cell experiment.Cell, slow time.Duration) (fastest, slowest, inserted float64) {
 	each := float64(max(p.Batch, p.MultiRead, len(p.Request), 1)) // records an operation
 	fastest = p.Duration.Seconds()
 	slowest = fastest
 	if p.Operations > 0 {
 		byCount := float64(p.Operations)
-		quick := byCount * each * fastOperation.Seconds()
+		pauses := byCount * p.Think.Mean.Seconds() / float64(max(p.MostThreadsIn(cell), 1))
+		paced := pauses
+		if p.Rate > 0 {
+			paced = byCount / p.Rate
+		}
+		quick := max(byCount*each*fastOperation.Seconds(), paced)
 		if p.Duration == 0 {
-			fastest, slowest = quick, byCount*(slow.Seconds()+(each-1)*slowOperation.Seconds())
+			fastest = quick
+			slowest = max(byCount*(slow.Seconds()+(each-1)*slowOperation.Seconds())+pauses, paced)
 		} else {
 			fastest = min(fastest, quick)
 		}

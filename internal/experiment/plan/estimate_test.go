@@ -111,6 +111,41 @@ func TestEstimateDoesNotOverflow(t *testing.T) {
 	}
 }
 
+// A phase that ends by a count takes as long as its rate, or the pauses of its threads, make it.
+func TestEstimateCountsRatesAndPauses(t *testing.T) {
+	of := func(change func(*experiment.Phase)) plan.Estimate {
+		e := anExperiment()
+		e.Phases, e.Cells = e.Phases[:2], e.Cells[:1]
+		e.Cells[0].Threads = 4
+		for i := range e.Stores {
+			e.Stores[i].Description.Pauses = true
+		}
+		p := &e.Phases[1]
+		p.Mix, p.Duration, p.Operations = map[string]float64{"read": 1}, 0, 1000
+		change(p)
+		return plan.EstimateOf(e, plan.Plan(e))
+	}
+	plain := of(func(*experiment.Phase) {})
+	trials := float64(plain.Trials - plain.Refused)
+	for name, c := range map[string]struct {
+		change  func(*experiment.Phase)
+		seconds float64
+	}{
+		"rate":             {func(p *experiment.Phase) { p.Rate = 10 }, 100},
+		"pauses":           {func(p *experiment.Phase) { p.Think.Mean = time.Second }, 250},
+		"count, or sooner": {func(p *experiment.Phase) { p.Rate, p.Duration = 10, 30*time.Second }, 30},
+		"count, if sooner": {func(p *experiment.Phase) { p.Rate, p.Duration = 10, 300*time.Second }, 100},
+	} {
+		got := of(c.change)
+		if low := got.SecondsLow / trials; low < c.seconds || low > 1.01*c.seconds+1 {
+			t.Errorf("%s: %.1f s a trial at least, expected %v", name, low, c.seconds)
+		}
+		if high := got.SecondsHigh / trials; high < c.seconds {
+			t.Errorf("%s: %.1f s a trial at most, expected %v or more", name, high, c.seconds)
+		}
+	}
+}
+
 // A batch of a thousand inserts is a thousand records, in bytes and in time.
 func TestEstimateCountsTheRecordsOfBatches(t *testing.T) {
 	of := func(batch int) plan.Estimate {
